@@ -1,0 +1,88 @@
+//! A started process with its streams.
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::unix::pipe,
+};
+
+use crate::{Process, sys};
+
+/// A started process: its streams, and the handle that decides how long it lives.
+#[derive(Debug)]
+pub struct Child {
+    /// Its standard input. Dropping it is the end of file for the process.
+    pub stdin: ChildInput,
+    /// Its standard output.
+    pub stdout: ChildOutput,
+    /// Its exit, standard error and end.
+    pub process: Process,
+}
+
+/// The host's end of a process's standard input.
+///
+/// A write after the reader has gone is an error of kind `BrokenPipe`, and raises no SIGPIPE in the host.
+#[derive(Debug)]
+pub struct ChildInput(pipe::Sender);
+
+impl ChildInput {
+    pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
+        pipe::Sender::from_owned_fd(pipe).map(Self)
+    }
+}
+
+impl AsyncWrite for ChildInput {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.0.poll_write_ready(context))?;
+            match sys::without_sigpipe(self.0.as_fd(), || self.0.try_write(bytes)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// Only dropping closes the pipe.
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The host's end of a process's standard output.
+#[derive(Debug)]
+pub struct ChildOutput(pipe::Receiver);
+
+impl ChildOutput {
+    pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
+        pipe::Receiver::from_owned_fd(pipe).map(Self)
+    }
+
+    /// Reads what is already in the pipe; an error of kind `WouldBlock` when it is empty.
+    pub(crate) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(buffer)
+    }
+}
+
+impl AsyncRead for ChildOutput {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}

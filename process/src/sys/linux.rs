@@ -1,0 +1,201 @@
+//! Linux: pidfd, parent-death signal, /proc.
+
+use std::{
+    io,
+    mem::MaybeUninit,
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+};
+
+use super::{Running, session_of};
+
+/// A descriptor that becomes readable when the child ends. `None` before Linux 5.3 and where it is forbidden.
+pub(crate) fn exit_watch(id: u32) -> Option<OwnedFd> {
+    // SAFETY: pidfd_open takes no pointers.
+    let result = unsafe { libc::syscall(libc::SYS_pidfd_open, id, 0) };
+    let descriptor = RawFd::try_from(result)
+        .ok()
+        .filter(|descriptor| *descriptor >= 0)?;
+    // SAFETY: the call has just returned this descriptor, and nothing else knows it.
+    Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Called between fork and exec: the child is killed when the thread that created it ends.
+pub(crate) fn die_with_parent() -> io::Result<()> {
+    // SAFETY: prctl is async-signal-safe, and this option takes no pointers.
+    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Called between fork and exec: descriptors that the host opened without close-on-exec stay in the host.
+pub(crate) fn close_inherited_on_exec() {
+    const FIRST_AFTER_STANDARD_STREAMS: u32 = 3;
+    // SAFETY: close_range takes no pointers, and with this flag closes nothing yet. Before Linux 5.11 it fails, and
+    // the child sees what the host leaks, as it would from any other parent.
+    unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            FIRST_AFTER_STANDARD_STREAMS,
+            u32::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
+}
+
+/// Signals a process if it is in the session `session` now. Checked on a handle, so that a reused id is never hit.
+pub(crate) fn send_to_member(id: u32, session: u32, signal: i32) {
+    let Some(handle) = exit_watch(id) else { return };
+    if session_of(id) == Some(session) {
+        // SAFETY: pidfd_send_signal accepts a null siginfo, and the handle is open.
+        unsafe {
+            libc::syscall(
+                libc::SYS_pidfd_send_signal,
+                handle.as_raw_fd(),
+                signal,
+                std::ptr::null::<libc::siginfo_t>(),
+                0,
+            )
+        };
+    }
+}
+
+/// All running processes that this one can see; zombies are left out.
+pub(crate) fn running_processes() -> io::Result<Vec<Running>> {
+    let mut running = Vec::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let Ok(entry) = entry else { continue };
+        let name = entry.file_name();
+        if !name.as_encoded_bytes().iter().all(u8::is_ascii_digit) {
+            continue;
+        }
+        // A process may end between the listing and this read.
+        if let Ok(stat) = std::fs::read(entry.path().join("stat")) {
+            running.extend(parse_stat(&stat));
+        }
+    }
+    Ok(running)
+}
+
+/// Reads /proc/ID/stat; `None` for a zombie. The name in parentheses may contain anything, also parentheses.
+fn parse_stat(stat: &[u8]) -> Option<Running> {
+    let name_end = stat.iter().rposition(|&byte| byte == b')')?;
+    let id = std::str::from_utf8(stat.split(|&byte| byte == b' ').next()?)
+        .ok()?
+        .parse()
+        .ok()?;
+    let fields: Vec<&str> = std::str::from_utf8(&stat[name_end + 1..])
+        .ok()?
+        .split_ascii_whitespace()
+        .collect();
+    let [state, parent, group, session, ..] = fields[..] else {
+        return None;
+    };
+    let threads: u32 = fields.get(17)?.parse().ok()?;
+    // When only the first thread has ended, the process shows as a zombie although it runs.
+    if matches!(state, "Z" | "X" | "x") && threads <= 1 {
+        return None;
+    }
+    Some(Running {
+        id,
+        parent: parent.parse().ok()?,
+        session: session.parse().ok()?,
+        group: group.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// Runs a write to a pipe so that a missing reader is an error and never a signal to the host, whatever the host
+/// does about SIGPIPE: the signal is blocked on this thread, and one that this write caused is taken back.
+pub(crate) fn without_sigpipe<T>(
+    _pipe: BorrowedFd<'_>,
+    write: impl FnOnce() -> io::Result<T>,
+) -> io::Result<T> {
+    let mut pipe_signal = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut previous = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut pending = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: every set is initialised by the call that fills it before another one reads it.
+    let (was_blocked, was_pending) = unsafe {
+        libc::sigemptyset(pipe_signal.as_mut_ptr());
+        libc::sigaddset(pipe_signal.as_mut_ptr(), libc::SIGPIPE);
+        libc::sigemptyset(previous.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, pipe_signal.as_ptr(), previous.as_mut_ptr());
+        libc::sigemptyset(pending.as_mut_ptr());
+        libc::sigpending(pending.as_mut_ptr());
+        (
+            libc::sigismember(previous.as_ptr(), libc::SIGPIPE) == 1,
+            libc::sigismember(pending.as_ptr(), libc::SIGPIPE) == 1,
+        )
+    };
+    let result = write();
+    let broken = matches!(&result, Err(error) if error.kind() == io::ErrorKind::BrokenPipe);
+    // SAFETY: the sets were initialised above; a null siginfo is allowed; a zero timeout never waits.
+    unsafe {
+        if broken && !was_pending {
+            let no_wait = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            libc::sigtimedwait(pipe_signal.as_ptr(), std::ptr::null_mut(), &no_wait);
+        }
+        if !was_blocked {
+            libc::pthread_sigmask(
+                libc::SIG_UNBLOCK,
+                pipe_signal.as_ptr(),
+                std::ptr::null_mut(),
+            );
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_a_name_with_parentheses_and_spaces() {
+        let stat = b"42 (a) b) (c) S 7 40 39 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 99 1000 1 1\n";
+        let expected = Running {
+            id: 42,
+            parent: 7,
+            session: 39,
+            group: 40,
+            started: 99,
+        };
+        assert_eq!(parse_stat(stat), Some(expected));
+    }
+
+    #[test]
+    fn a_zombie_runs_only_while_it_has_other_threads() {
+        assert_eq!(
+            parse_stat(b"42 (x) Z 7 40 39 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 99 0\n"),
+            None
+        );
+        assert!(parse_stat(b"42 (x) Z 7 40 39 0 -1 0 1 2 3 4 5 6 7 8 20 0 2 0 99 0\n").is_some());
+    }
+
+    #[test]
+    fn sees_itself() {
+        let own = std::process::id();
+        assert!(
+            running_processes()
+                .expect("/proc is readable")
+                .iter()
+                .any(|process| process.id == own)
+        );
+    }
+
+    #[test]
+    fn a_broken_pipe_is_an_error_and_leaves_the_signal_mask_alone() {
+        use std::{io::Write, os::fd::AsFd};
+        let (reader, mut writer) = std::io::pipe().expect("pipe");
+        drop(reader);
+        let pipe = writer.as_fd().try_clone_to_owned().expect("duplicate");
+        let result = without_sigpipe(pipe.as_fd(), || writer.write(b"x"));
+        assert_eq!(
+            result.expect_err("no reader").kind(),
+            io::ErrorKind::BrokenPipe
+        );
+    }
+}
