@@ -1,6 +1,7 @@
 //! A started process with its streams.
 
 use std::{
+    fs::File,
     io,
     os::fd::{AsFd, OwnedFd},
     pin::Pin,
@@ -71,9 +72,11 @@ impl ChildOutput {
         pipe::Receiver::from_owned_fd(pipe).map(Self)
     }
 
-    /// Reads what is already in the pipe; an error of kind `WouldBlock` when it is empty.
-    pub(crate) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read(buffer)
+    /// Gives up waiting: the rest is what is already in the pipe, then comes an error of kind `WouldBlock`.
+    ///
+    /// The runtime's own non-blocking read may report an empty pipe only because it has not looked yet.
+    pub(crate) fn into_present(self) -> io::Result<File> {
+        self.0.into_nonblocking_fd().map(File::from)
     }
 }
 

@@ -71,7 +71,10 @@ pub enum HelperError {
 
 #[cfg(unix)]
 mod run {
-    use std::{io, sync::Arc};
+    use std::{
+        io::{self, Read},
+        sync::Arc,
+    };
 
     use tokio::{io::AsyncReadExt, time};
 
@@ -117,11 +120,11 @@ mod run {
             let pipe = spawned
                 .stdout
                 .ok_or_else(|| not_started(io::ErrorKind::BrokenPipe.into()))?;
-            let mut stdout = ChildOutput::new(pipe).map_err(not_started)?;
+            let stdout = ChildOutput::new(pipe).map_err(not_started)?;
 
             let collected = time::timeout(
                 helper.timeout,
-                collect(&mut stdout, &process, helper.max_output_bytes),
+                collect(stdout, &process, helper.max_output_bytes),
             )
             .await;
             let outcome = match collected {
@@ -146,7 +149,7 @@ mod run {
     }
 
     /// Reads until the shell has ended and everything it wrote is read; `None` when that is more than `limit` bytes.
-    async fn collect(stdout: &mut ChildOutput, process: &Process, limit: usize) -> Option<Vec<u8>> {
+    async fn collect(mut stdout: ChildOutput, process: &Process, limit: usize) -> Option<Vec<u8>> {
         let mut output = Vec::new();
         let mut chunk = vec![0; CHUNK_BYTES];
         loop {
@@ -165,7 +168,8 @@ mod run {
         }
         // All that the shell and the commands it waited for wrote is in the pipe now. The limit bounds this loop also
         // when something in the background goes on writing.
-        while let Ok(length @ 1..) = stdout.try_read(&mut chunk) {
+        let mut present = stdout.into_present().ok()?;
+        while let Ok(length @ 1..) = present.read(&mut chunk) {
             output.extend_from_slice(&chunk[..length]);
             if output.len() > limit {
                 return None;
