@@ -18,7 +18,7 @@ use crate::{Process, sys};
 /// A started process: its streams, and the handle that decides how long it lives.
 #[derive(Debug)]
 pub struct Child {
-    /// Its standard input. Dropping it is the end of file for the process.
+    /// Its standard input.
     pub stdin: ChildInput,
     /// Its standard output.
     pub stdout: ChildOutput,
@@ -26,15 +26,20 @@ pub struct Child {
     pub process: Process,
 }
 
-/// The host's end of a process's standard input.
+/// The host's end of a process's standard input. Shutting it down or dropping it is the end of file.
 ///
 /// A write after the reader has gone is an error of kind `BrokenPipe`, and raises no SIGPIPE in the host.
 #[derive(Debug)]
-pub struct ChildInput(pipe::Sender);
+pub struct ChildInput {
+    /// `None` after the shutdown.
+    pipe: Option<pipe::Sender>,
+}
 
 impl ChildInput {
     pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
-        pipe::Sender::from_owned_fd(pipe).map(Self)
+        Ok(Self {
+            pipe: Some(pipe::Sender::from_owned_fd(pipe)?),
+        })
     }
 }
 
@@ -44,21 +49,25 @@ impl AsyncWrite for ChildInput {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        let Some(pipe) = &self.pipe else {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        };
         loop {
-            ready!(self.0.poll_write_ready(context))?;
-            match sys::without_sigpipe(self.0.as_fd(), || self.0.try_write(bytes)) {
+            ready!(pipe.poll_write_ready(context))?;
+            match sys::without_sigpipe(pipe.as_fd(), || pipe.try_write(bytes)) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return Poll::Ready(result),
             }
         }
     }
 
+    /// Nothing is buffered.
     fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    /// Only dropping closes the pipe.
-    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_shutdown(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.pipe = None;
         Poll::Ready(Ok(()))
     }
 }

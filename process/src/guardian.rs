@@ -2,7 +2,7 @@
 //!
 //! A parent-death signal reaches only direct children. The guardian blocks on a pipe whose other end only the host
 //! holds, is told which groups live, and kills them when the pipe ends. It does nothing else, and it knows nothing of
-//! members that left their group.
+//! members that left their group. A fork of the host that lives on holds the pipe as well and delays its end.
 
 use std::{
     collections::BTreeSet,

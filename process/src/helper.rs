@@ -78,7 +78,7 @@ mod run {
 
     use tokio::{io::AsyncReadExt, time};
 
-    use super::{Duration, Helper, HelperError, HelperOutput, OsString, PathBuf, SpawnError};
+    use super::{Duration, Exit, Helper, HelperError, HelperOutput, OsString, PathBuf, SpawnError};
     use crate::{
         ChildOutput, Engine, Grace, Process,
         exec::{Order, Stream},
@@ -141,9 +141,9 @@ mod run {
             };
             process.close(grace).await;
             let stdout = outcome?;
-            match process.exit() {
-                Some(exit) if !exit.is_success() => Err(HelperError::Failed(exit)),
-                _ => Ok(HelperOutput { stdout }),
+            match process.exit().unwrap_or(Exit::Unknown) {
+                exit if exit.is_success() => Ok(HelperOutput { stdout }),
+                exit => Err(HelperError::Failed(exit)),
             }
         }
     }

@@ -45,7 +45,7 @@ impl fmt::Debug for Launch {
 pub struct StderrOptions {
     /// How many of the last bytes are kept for [`Process::stderr_tail`](crate::Process::stderr_tail).
     pub ring_bytes: usize,
-    /// Receives everything. A sink that panics is not called again.
+    /// Receives everything, until the last handle on the process is dropped. A sink that panics is not called again.
     pub sink: Option<StderrSink>,
 }
 

@@ -6,18 +6,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::{io::AsyncReadExt, net::unix::pipe, sync::watch};
+use tokio::{io::AsyncReadExt, net::unix::pipe, sync::watch, task::AbortHandle};
 
 use crate::{StderrOptions, StderrSink};
 
 /// Most that is read at once, and most that a sink receives at once, in bytes.
 const CHUNK_BYTES: usize = 8 * 1024;
 
-/// What is known of a process's standard error. Clones share it.
-#[derive(Clone)]
+/// Reads a process's standard error as long as it is kept: a descendant may hold the stream open for ever.
 pub(crate) struct Stderr {
     ring: Arc<Mutex<Ring>>,
     open: watch::Receiver<()>,
+    reader: AbortHandle,
 }
 
 impl Stderr {
@@ -25,8 +25,12 @@ impl Stderr {
     pub(crate) fn drain(pipe: pipe::Receiver, options: StderrOptions) -> Self {
         let ring = Arc::new(Mutex::new(Ring::new(options.ring_bytes)));
         let (still_open, open) = watch::channel(());
-        tokio::spawn(drain(pipe, Arc::clone(&ring), options.sink, still_open));
-        Self { ring, open }
+        let reader = tokio::spawn(drain(pipe, Arc::clone(&ring), options.sink, still_open));
+        Self {
+            ring,
+            open,
+            reader: reader.abort_handle(),
+        }
     }
 
     /// The last bytes as text; what cannot be text is replaced.
@@ -38,6 +42,12 @@ impl Stderr {
     pub(crate) async fn drained(&self) {
         let mut open = self.open.clone();
         while open.changed().await.is_ok() {}
+    }
+}
+
+impl Drop for Stderr {
+    fn drop(&mut self) {
+        self.reader.abort();
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use crate::{
     Closed, Ending, Exit, Grace,
     closing::{Closing, Step},
+    guardian::Guardian,
     sys::{self, Running},
 };
 
@@ -53,10 +54,6 @@ impl Supervised {
 
     pub(crate) fn subscribe(&self) -> Reports {
         (self.exit.subscribe(), self.closed.subscribe())
-    }
-
-    pub(crate) fn is_guarded(&self) -> bool {
-        self.guarded
     }
 
     /// What to wait on for the exit, as long as it is to come.
@@ -136,11 +133,16 @@ impl Supervised {
         None
     }
 
-    /// A look at the members and the last signal are not one step; something may have been created between them.
-    pub(crate) fn signal_again_before_reaping(&self) {
+    /// Frees the id of a process whose members are gone.
+    pub(crate) fn collect(&self, guardian: &Guardian) {
+        // Between the look at the members and now one of them may have left a child behind.
         if self.owns_id() {
             sys::signal_group(self.id, libc::SIGKILL);
         }
+        if self.guarded {
+            guardian.forget(self.id);
+        }
+        sys::reap(self.id);
     }
 
     pub(crate) fn report_closed(&self, ending: Ending, census: &[Running], survivors: Vec<u32>) {

@@ -24,6 +24,8 @@ use crate::{
     sys::{self, Interest, Running},
 };
 
+type Number = u64;
+
 /// Shared by the engine's threads and the handles of its processes.
 pub(crate) struct Supervisor {
     pub(crate) guardian: Guardian,
@@ -35,7 +37,9 @@ pub(crate) struct Supervisor {
 
 #[derive(Default)]
 struct Table {
-    processes: HashMap<u32, Supervised>,
+    /// By a number of our own: handles outlive the collection of a process, and its id may then be another's.
+    processes: HashMap<Number, Supervised>,
+    next_number: Number,
     /// Set when the engine ends: when to stop waiting for processes that do not die.
     end_at: Option<Instant>,
 }
@@ -43,6 +47,7 @@ struct Table {
 /// The one owner of a running child. Dropping it kills the child's group.
 pub(crate) struct Leader {
     pub(crate) id: u32,
+    number: Number,
     pub(crate) exit: watch::Receiver<Option<Exit>>,
     pub(crate) closed: watch::Receiver<Option<Closed>>,
     supervisor: Arc<Supervisor>,
@@ -51,13 +56,13 @@ pub(crate) struct Leader {
 impl Leader {
     /// Asks for a close, or for a shorter one if it already runs.
     pub(crate) fn close(&self, grace: Grace) {
-        self.supervisor.close(self.id, grace);
+        self.supervisor.close(self.number, grace);
     }
 }
 
 impl Drop for Leader {
     fn drop(&mut self) {
-        self.supervisor.abandon(self.id);
+        self.supervisor.abandon(self.number);
     }
 }
 
@@ -84,32 +89,37 @@ impl Supervisor {
     pub(crate) fn adopt(self: &Arc<Self>, id: u32, guarded: bool) -> Leader {
         let process = Supervised::new(id, guarded);
         let (exit, closed) = process.subscribe();
-        self.lock().processes.insert(id, process);
+        let mut table = self.lock();
+        let number = table.next_number;
+        table.next_number += 1;
+        table.processes.insert(number, process);
+        drop(table);
         self.wake();
         Leader {
             id,
+            number,
             exit,
             closed,
             supervisor: Arc::clone(self),
         }
     }
 
-    fn close(&self, id: u32, grace: Grace) {
+    fn close(&self, number: Number, grace: Grace) {
         if !self.is_in_host() {
             return;
         }
-        if let Some(process) = self.lock().processes.get_mut(&id) {
+        if let Some(process) = self.lock().processes.get_mut(&number) {
             process.close(grace, Instant::now());
         }
         self.wake();
     }
 
-    fn abandon(&self, id: u32) {
+    fn abandon(&self, number: Number) {
         // A fork of the host holds copies of all handles, and must not kill what is not its own.
         if !self.is_in_host() {
             return;
         }
-        if let Some(process) = self.lock().processes.get_mut(&id) {
+        if let Some(process) = self.lock().processes.get_mut(&number) {
             process.kill(Instant::now());
         }
         self.wake();
@@ -212,25 +222,17 @@ impl Supervisor {
     }
 
     fn advance(&self, census: &[Running], pace: &Pace, now: Instant) {
-        let mut finished = Vec::new();
-        let mut table = self.lock();
-        for (&id, process) in &mut table.processes {
-            if process.needs_census(pace, now)
-                && let Some(ending) = process.advance(census, now)
-            {
-                finished.push((id, ending));
+        self.lock().processes.retain(|_, process| {
+            if !process.needs_census(pace, now) {
+                return true;
             }
-        }
-        for (id, ending) in finished {
-            if let Some(process) = table.processes.remove(&id) {
-                process.signal_again_before_reaping();
-                if process.is_guarded() {
-                    self.guardian.forget(id);
-                }
-                sys::reap(id);
-                process.report_closed(ending, census, Vec::new());
-            }
-        }
+            let Some(ending) = process.advance(census, now) else {
+                return true;
+            };
+            process.collect(&self.guardian);
+            process.report_closed(ending, census, Vec::new());
+            false
+        });
     }
 
     fn wake(&self) {

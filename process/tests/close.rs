@@ -202,7 +202,7 @@ async fn many_servers_close_in_the_time_of_one() {
             endings.push(close.await.expect("the close ends"));
         }
         let took = begun.elapsed();
-        assert!(took < Duration::from_secs(10), "took {took:?}");
+        assert!(took < Duration::from_secs(20), "took {took:?}");
         assert!(
             endings[..8]
                 .iter()

@@ -8,7 +8,7 @@ mod support;
 use std::{
     fs,
     io::{BufRead, BufReader, Read},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use support::*;
@@ -44,6 +44,8 @@ async fn host() {
 /// A host with its servers: two guarded ones, an unguarded one, and an unrelated process.
 struct Host {
     process: Child,
+    /// Kept open, because the harness in the host writes to it at its end.
+    _stdout: BufReader<ChildStdout>,
     guarded: Vec<u32>,
     unguarded: Vec<u32>,
     unrelated: u32,
@@ -57,22 +59,28 @@ impl Host {
             .stdout(Stdio::piped())
             .spawn()
             .expect("the host starts");
-        let stdout = BufReader::new(process.stdout.take().expect("stdout is piped"));
-        let mut told = stdout.lines().map_while(Result::ok).filter_map(|line| {
-            let (_, ids) = line.split_once(MARK)?;
-            Some(
-                ids.split(' ')
-                    .map(|id| id.parse().expect("an id"))
-                    .collect::<Vec<u32>>(),
-            )
-        });
+        let mut stdout = BufReader::new(process.stdout.take().expect("stdout is piped"));
+        let mut told = stdout
+            .by_ref()
+            .lines()
+            .map_while(Result::ok)
+            .filter_map(|line| {
+                let (_, ids) = line.split_once(MARK)?;
+                Some(
+                    ids.split(' ')
+                        .map(|id| id.parse().expect("an id"))
+                        .collect::<Vec<u32>>(),
+                )
+            });
         let mut next = || told.next().expect("the host tells its servers");
         let guarded = [next(), next()].concat();
+        let (unguarded, unrelated) = (next(), next()[0]);
         Self {
             process,
+            _stdout: stdout,
             guarded,
-            unguarded: next(),
-            unrelated: next()[0],
+            unguarded,
+            unrelated,
         }
     }
 
