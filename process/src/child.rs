@@ -26,9 +26,11 @@ pub struct Child {
     pub process: Process,
 }
 
-/// The host's end of a process's standard input. Shutting it down or dropping it is the end of file.
+/// The host's end of a process's standard input. Shutting it down or dropping it is the end of
+/// file.
 ///
-/// A write after the reader has gone is an error of kind `BrokenPipe`, and raises no SIGPIPE in the host.
+/// A write after the reader has gone is an error of kind `BrokenPipe`, and raises no SIGPIPE in the
+/// host.
 #[derive(Debug)]
 pub struct ChildInput {
     /// `None` after the shutdown.
@@ -81,9 +83,11 @@ impl ChildOutput {
         pipe::Receiver::from_owned_fd(pipe).map(Self)
     }
 
-    /// Gives up waiting: the rest is what is already in the pipe, then comes an error of kind `WouldBlock`.
+    /// Gives up waiting: the rest is what is already in the pipe, then comes an error of kind
+    /// `WouldBlock`.
     ///
-    /// The runtime's own non-blocking read may report an empty pipe only because it has not looked yet.
+    /// The runtime's own non-blocking read may report an empty pipe only because it has not looked
+    /// yet.
     pub(crate) fn into_present(self) -> io::Result<File> {
         self.0.into_nonblocking_fd().map(File::from)
     }

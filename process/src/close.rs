@@ -47,12 +47,15 @@ pub enum Ending {
 /// The result of a close.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// How the process itself ended; `None` when even SIGKILL has not ended it yet (it hangs in the kernel).
+    /// How the process itself ended; `None` when even SIGKILL has not ended it yet (it hangs in the
+    /// kernel).
     pub exit: Option<Exit>,
     /// What it took to end it and everything in its session.
     pub ending: Ending,
-    /// Members that outlived SIGKILL so far. Normally empty; they are killed and collected as soon as the kernel lets go.
+    /// Members that outlived SIGKILL so far. Normally empty; they are killed and collected as soon
+    /// as the kernel lets go.
     pub survivors: Vec<u32>,
-    /// Descendants that had moved to a session of their own when the close began and still ran at its end. They were left alone.
+    /// Descendants that had moved to a session of their own when the close began and still ran at
+    /// its end. They were left alone.
     pub escaped: Vec<u32>,
 }

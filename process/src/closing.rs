@@ -1,4 +1,5 @@
-//! The escalation of one close, without clock and system calls: time and observations are passed in.
+//! The escalation of one close, without clock and system calls: time and observations are passed
+//! in.
 
 use std::time::{Duration, Instant};
 

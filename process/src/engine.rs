@@ -22,13 +22,14 @@ use crate::{
     sys,
 };
 
-/// How long the end of the engine waits for one of its threads; one that hangs in the system is left behind.
+/// How long the end of the engine waits for one of its threads; one that hangs in the system is
+/// left behind.
 const THREAD_END_LIMIT: Duration = Duration::from_secs(3);
 
 /// Starts processes and sees them end: one thread for each, and one guardian for all.
 ///
-/// It ends with the last reference, which includes every [`Process`]. That drop waits, normally for a few milliseconds,
-/// until threads and guardian have ended.
+/// It ends with the last reference, which includes every [`Process`]. That drop waits, normally for
+/// a few milliseconds, until threads and guardian have ended.
 pub struct Engine {
     supervisor: Arc<Supervisor>,
     /// `None` only while the engine ends.
@@ -50,7 +51,8 @@ impl Engine {
             if engine.supervisor.is_in_host() {
                 return Ok(engine);
             }
-            // The copy that a fork made: its threads are not here, and what it owns is not ours to end.
+            // The copy that a fork made: its threads are not here, and what it owns is not ours to
+            // end.
             std::mem::forget(engine);
         }
         let engine = Arc::new(Self::new()?);

@@ -1,7 +1,8 @@
 //! One fork and exec: the only way a process of this crate comes to be.
 //!
-//! It runs `execve` itself instead of leaving that to the standard library, whose `execvp` hands a file of unknown
-//! format to a shell: no shell starts a server, and a program built for another system must be named as such.
+//! It runs `execve` itself instead of leaving that to the standard library, whose `execvp` hands a
+//! file of unknown format to a shell: no shell starts a server, and a program built for another
+//! system must be named as such.
 
 use std::{
     ffi::{CString, NulError, OsString, c_char},
@@ -58,8 +59,8 @@ pub(crate) fn start(order: &Order) -> Result<Started, SpawnError> {
         .stdin(stdio(order.stdin))
         .stdout(stdio(order.stdout))
         .stderr(stdio(order.stderr));
-    // SAFETY: the closure runs between fork and exec. It allocates nothing, takes no lock, and makes only
-    // async-signal-safe calls.
+    // SAFETY: the closure runs between fork and exec. It allocates nothing, takes no lock, and
+    // makes only async-signal-safe calls.
     unsafe {
         command.pre_exec(move || {
             leave_session()?;
@@ -90,7 +91,8 @@ fn stdio(stream: Stream) -> Stdio {
     }
 }
 
-/// Own session, own group, no controlling terminal: a Ctrl-C in the host's terminal does not reach the child.
+/// Own session, own group, no controlling terminal: a Ctrl-C in the host's terminal does not reach
+/// the child.
 fn leave_session() -> io::Result<()> {
     // SAFETY: setsid takes no pointers and is async-signal-safe.
     if unsafe { libc::setsid() } < 0 {
@@ -102,7 +104,8 @@ fn leave_session() -> io::Result<()> {
 
 /// The host may have died before its death would have been signalled.
 fn exit_if_orphaned(host: u32) {
-    // SAFETY: both calls are async-signal-safe and take no pointers; _exit runs no handlers of the host.
+    // SAFETY: both calls are async-signal-safe and take no pointers; _exit runs no handlers of the
+    // host.
     unsafe {
         if u32::try_from(libc::getppid()) != Ok(host) {
             libc::_exit(1);
@@ -110,11 +113,12 @@ fn exit_if_orphaned(host: u32) {
     }
 }
 
-/// A host may ignore or block signals; both would be inherited, and a server would never see SIGTERM.
+/// A host may ignore or block signals; both would be inherited, and a server would never see
+/// SIGTERM.
 fn reset_signals() {
     const HIGHEST_SIGNAL: i32 = 64;
-    // SAFETY: all calls are async-signal-safe, and the set is initialised before it is used. Numbers that the system
-    // does not know or reserves are refused and stay as they are.
+    // SAFETY: all calls are async-signal-safe, and the set is initialised before it is used.
+    // Numbers that the system does not know or reserves are refused and stay as they are.
     unsafe {
         for signal in 1..=HIGHEST_SIGNAL {
             libc::signal(signal, libc::SIG_DFL);

@@ -1,15 +1,16 @@
 //! The guardian: a shell that outlives the host just long enough to kill what the host left behind.
 //!
-//! A parent-death signal reaches only direct children. The guardian blocks on a pipe whose other end only the host
-//! holds, is told which groups live, and kills them when the pipe ends. It does nothing else, and it knows nothing of
-//! members that left their group. A fork of the host that lives on holds the pipe as well and delays its end.
+//! A parent-death signal reaches only direct children. The guardian blocks on a pipe whose other
+//! end only the host holds, is told which groups live, and kills them when the pipe ends. It does
+//! nothing else, and it knows nothing of members that left their group. A fork of the host that
+//! lives on holds the pipe as well and delays its end.
 
 use std::{
     collections::BTreeSet,
     ffi::OsString,
     fs::File,
     io::{self, Write},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::AsFd,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -21,10 +22,11 @@ use crate::{
     sys,
 };
 
-/// Reads `+ID` and `-ID` until the pipe ends, then kills every group that is left. POSIX shell, builtins only.
+/// Takes the groups that already live as arguments, reads `+ID` and `-ID` until the pipe ends, then
+/// kills every group that is left. POSIX shell, builtins only.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
-groups=' '
+groups=" $* "
 while read -r line; do
   id=${line#?}
   case $line in
@@ -34,6 +36,9 @@ while read -r line; do
 done
 for id in $groups; do kill -s KILL -- "-$id"; done
 "#;
+
+/// The script's own name among its arguments.
+const NAME: &str = "mcp-guardian";
 
 /// A guardian that dies is replaced at most this often.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
@@ -145,9 +150,15 @@ impl State {
     fn start(&mut self) -> Result<(), SpawnError> {
         self.discard();
         self.last_start = Some(Instant::now());
+        // As arguments, so that there is no moment in which a new guardian knows nothing.
+        let groups = self.groups.iter().map(|id| id.to_string().into());
         let started = exec::start(&Order {
             program: PathBuf::from("/bin/sh"),
-            args: vec![OsString::from("-c"), OsString::from(SCRIPT)],
+            args: ["-c", SCRIPT, NAME]
+                .map(OsString::from)
+                .into_iter()
+                .chain(groups)
+                .collect(),
             environment: Vec::new(),
             directory: PathBuf::from("/"),
             stdin: Stream::Piped,
@@ -156,21 +167,23 @@ impl State {
             dies_with_parent: false,
         })
         .map_err(|error| SpawnError::Guardian(io::Error::other(error)))?;
-        let pipe = started.stdin.map(OwnedFd::into).map(Arc::<File>::new);
-        let Some(pipe) = pipe else {
-            kill_and_collect(started.id);
-            return Err(SpawnError::Guardian(io::ErrorKind::BrokenPipe.into()));
-        };
-        self.shell = Some(Shell {
-            id: started.id,
-            pipe: Arc::clone(&pipe),
-        });
-        let told = sys::set_nonblocking(pipe.as_fd())
-            .and_then(|()| self.groups.iter().try_for_each(|&id| self.tell('+', id)));
-        told.map_err(|error| {
-            self.discard();
-            SpawnError::Guardian(error)
-        })
+        let pipe = started
+            .stdin
+            .ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+            .and_then(|pipe| sys::set_nonblocking(pipe.as_fd()).map(|()| pipe));
+        match pipe {
+            Ok(pipe) => {
+                self.shell = Some(Shell {
+                    id: started.id,
+                    pipe: Arc::new(pipe.into()),
+                });
+                Ok(())
+            }
+            Err(error) => {
+                kill_and_collect(started.id);
+                Err(SpawnError::Guardian(error))
+            }
+        }
     }
 
     /// Never waits: a guardian that does not read is as good as dead.
@@ -184,7 +197,8 @@ impl State {
             .map(drop)
     }
 
-    /// Killed before its pipe is closed, because it would take the end of the pipe for the end of the host.
+    /// Killed before its pipe is closed, because it would take the end of the pipe for the end of
+    /// the host.
     fn discard(&mut self) {
         if let Some(shell) = self.shell.take() {
             kill_and_collect(shell.id);

@@ -96,14 +96,17 @@ mod run {
     const CHUNK_BYTES: usize = 8 * 1024;
 
     impl Engine {
-        /// Runs a shell command for its output, guarded, with no input and its standard error discarded.
+        /// Runs a shell command for its output, guarded, with no input and its standard error
+        /// discarded.
         ///
-        /// The run is over when the shell has ended: what it left in the background is killed, and neither that nor the
-        /// background's hold on the output delays the result. Dropping the future kills everything at once.
+        /// The run is over when the shell has ended: what it left in the background is killed, and
+        /// neither that nor the background's hold on the output delays the result. Dropping the
+        /// future kills everything at once.
         ///
         /// # Errors
         ///
-        /// [`HelperError`] when the command cannot be started, fails, prints too much, or takes too long.
+        /// [`HelperError`] when the command cannot be started, fails, prints too much, or takes too
+        /// long.
         pub async fn run(self: &Arc<Self>, helper: Helper) -> Result<HelperOutput, HelperError> {
             let order = Order {
                 program: PathBuf::from(SHELL),
@@ -148,7 +151,8 @@ mod run {
         }
     }
 
-    /// Reads until the shell has ended and everything it wrote is read; `None` when that is more than `limit` bytes.
+    /// Reads until the shell has ended and everything it wrote is read; `None` when that is more
+    /// than `limit` bytes.
     async fn collect(mut stdout: ChildOutput, process: &Process, limit: usize) -> Option<Vec<u8>> {
         let mut output = Vec::new();
         let mut chunk = vec![0; CHUNK_BYTES];
@@ -166,8 +170,8 @@ mod run {
                 return None;
             }
         }
-        // All that the shell and the commands it waited for wrote is in the pipe now. The limit bounds this loop also
-        // when something in the background goes on writing.
+        // All that the shell and the commands it waited for wrote is in the pipe now. The limit
+        // bounds this loop also when something in the background goes on writing.
         let mut present = stdout.into_present().ok()?;
         while let Ok(length @ 1..) = present.read(&mut chunk) {
             output.extend_from_slice(&chunk[..length]);

@@ -55,8 +55,8 @@ fn explain_directory(directory: &Path) -> Option<SpawnError> {
     }
 }
 
-/// Finds before the start what would only show as exit code 127: a script that asks `env` for an interpreter which
-/// is not in the child's PATH.
+/// Finds before the start what would only show as exit code 127: a script that asks `env` for an
+/// interpreter which is not in the child's PATH.
 pub(crate) fn check_env_script(
     program: &Path,
     environment: &[(OsString, OsString)],
@@ -68,8 +68,16 @@ pub(crate) fn check_env_script(
     let Some(wanted) = line.wanted_from_env() else {
         return Ok(());
     };
-    let Some((_, path)) = environment.iter().rev().find(|(name, _)| name == "PATH") else {
-        // Without PATH each system searches a list of its own.
+    let path = environment
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, path)| path);
+    // Without PATH each system searches a list of its own, and a relative entry is searched by
+    // `env` alone.
+    let Some(path) =
+        path.filter(|path| std::env::split_paths(path).all(|entry| entry.is_absolute()))
+    else {
         return Ok(());
     };
     find_program(wanted, Some(path), directory)

@@ -5,13 +5,15 @@ use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc};
 /// Default size of the buffer that keeps the end of a process's standard error, in bytes.
 pub const STDERR_RING_BYTES: usize = 64 * 1024;
 
-/// Receives standard error in chunks of at most a few KiB, as it arrives. Called from a task of the runtime, so it must not block.
+/// Receives standard error in chunks of at most a few KiB, as it arrives. Called from a task of the
+/// runtime, so it must not block.
 pub type StderrSink = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 /// Everything that decides how a process is started.
 #[derive(Clone)]
 pub struct Launch {
-    /// The file to run; see [`find_program`](crate::find_program). A relative path is taken from `directory`; a bare name is refused.
+    /// The file to run; see [`find_program`](crate::find_program). A relative path is taken from
+    /// `directory`; a bare name is refused.
     pub program: PathBuf,
     /// Arguments, without the program's own name.
     pub args: Vec<OsString>,
@@ -43,9 +45,11 @@ impl fmt::Debug for Launch {
 /// Treatment of standard error, which is always read, from the start on.
 #[derive(Clone)]
 pub struct StderrOptions {
-    /// How many of the last bytes are kept for [`Process::stderr_tail`](crate::Process::stderr_tail).
+    /// How many of the last bytes are kept for
+    /// [`Process::stderr_tail`](crate::Process::stderr_tail).
     pub ring_bytes: usize,
-    /// Receives everything, until the last handle on the process is dropped. A sink that panics is not called again.
+    /// Receives everything, until the last handle on the process is dropped. A sink that panics is
+    /// not called again.
     pub sink: Option<StderrSink>,
 }
 

@@ -1,14 +1,16 @@
 //! Child processes that never outlive their host.
 //!
-//! This crate starts the programs that speak over standard streams and guarantees their end: each runs in a
-//! session of its own, is closed by ordered escalation that is judged on everything it started, and is killed
-//! when its handle is dropped, when the [`Engine`] ends, or when the host itself is killed.
+//! This crate starts the programs that speak over standard streams and guarantees their end: each
+//! runs in a session of its own, is closed by ordered escalation that is judged on everything it
+//! started, and is killed when its handle is dropped, when the [`Engine`] ends, or when the host
+//! itself is killed.
 //!
-//! It installs no signal handler, reaps no process but its own, and knows nothing of what is said over the
-//! streams. A process that moves to a session of its own (`setsid`) has left on purpose: it is reported by
-//! [`Closed::escaped`] and not killed.
+//! It installs no signal handler, reaps no process but its own, and knows nothing of what is said
+//! over the streams. A process that moves to a session of its own (`setsid`) has left on purpose:
+//! it is reported by [`Closed::escaped`] and not killed.
 //!
-//! Asynchronous calls need a Tokio runtime with I/O and time enabled; closing and killing do not depend on it.
+//! Asynchronous calls need a Tokio runtime with I/O and time enabled; closing and killing do not
+//! depend on it.
 
 mod close;
 mod exit;

@@ -8,8 +8,8 @@ use crate::{Closed, Ending, Engine, Exit, Grace, stderr::Stderr, supervisor::Lea
 
 /// A handle on a process and everything it starts. Clones share it.
 ///
-/// When the last handle is dropped, the process and its group are killed at once, whatever close is under way; the
-/// engine collects them, also when no runtime is alive any more.
+/// When the last handle is dropped, the process and its group are killed at once, whatever close is
+/// under way; the engine collects them, also when no runtime is alive any more.
 #[derive(Clone)]
 pub struct Process {
     inner: Arc<Inner>,
@@ -33,7 +33,8 @@ impl Process {
         }
     }
 
-    /// The process id, which is also the id of its group and session. It is not reused before the close is done.
+    /// The process id, which is also the id of its group and session. It is not reused before the
+    /// close is done.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.inner.leader.id
@@ -52,7 +53,8 @@ impl Process {
         *self.inner.leader.exit.borrow()
     }
 
-    /// The last output on standard error. When its beginning is lost, it starts at a line or at least at a character.
+    /// The last output on standard error. When its beginning is lost, it starts at a line or at
+    /// least at a character.
     #[must_use]
     pub fn stderr_tail(&self) -> String {
         self.inner
@@ -73,9 +75,10 @@ impl Process {
 
     /// Ends the process and everything in its session, and collects it.
     ///
-    /// Standard input must have been closed before. After `grace.eof` comes SIGTERM, after `grace.term` SIGKILL, each
-    /// as long as any member is left, and at most two seconds later the result. Calls share one run: a later one can
-    /// shorten it. The run goes on when this future is dropped, as long as a handle is kept.
+    /// Standard input must have been closed before. After `grace.eof` comes SIGTERM, after
+    /// `grace.term` SIGKILL, each as long as any member is left, and at most two seconds later the
+    /// result. Calls share one run: a later one can shorten it. The run goes on when this future is
+    /// dropped, as long as a handle is kept.
     pub async fn close(&self, grace: Grace) -> Closed {
         let leader = &self.inner.leader;
         leader.close(grace);

@@ -19,12 +19,19 @@ pub enum ProgramError {
     NotFound {
         /// The name as it was given.
         name: OsString,
-        /// The directories that were searched; `None` for a name with a slash, which is not searched.
+        /// The directories that were searched; `None` for a name with a slash, which is not
+        /// searched.
         searched: Option<Vec<PathBuf>>,
     },
     /// The path is a directory.
     #[error("{path:?} is a directory, not a program; name the file to run")]
     IsDirectory {
+        /// The path that was tried.
+        path: PathBuf,
+    },
+    /// The path leads through a directory that may not be entered.
+    #[error("{path:?} cannot be reached; check the permissions of the directories above it")]
+    Unreachable {
         /// The path that was tried.
         path: PathBuf,
     },
@@ -38,13 +45,16 @@ pub enum ProgramError {
     },
 }
 
-/// Finds the file for `name`: a name with a slash is taken from `directory`, a bare name is looked up in `path`.
+/// Finds the file for `name`: a name with a slash is taken from `directory`, a bare name is looked
+/// up in `path`.
 ///
-/// Empty and relative entries of `path` are skipped, so that no working directory can supply a program.
+/// Empty and relative entries of `path` are skipped, so that no working directory can supply a
+/// program.
 ///
 /// # Errors
 ///
-/// [`ProgramError`] says whether nothing was found, or only a directory or a file without execute permission.
+/// [`ProgramError`] says whether nothing was found, or only a directory or a file without execute
+/// permission.
 pub fn find_program(
     name: &OsStr,
     path: Option<&OsStr>,
@@ -77,6 +87,8 @@ pub fn find_program(
             let candidate = entry.join(name);
             match check(&candidate) {
                 Ok(()) => return Ok(candidate),
+                // An entry of PATH that is closed to this user says nothing about the program.
+                Err(None | Some(ProgramError::Unreachable { .. })) => {}
                 Err(unusable) => first_unusable = first_unusable.or(unusable),
             }
         }
@@ -87,7 +99,8 @@ pub fn find_program(
     }))
 }
 
-/// Fails with `None` when there is nothing at `path`, and with the reason when what is there cannot be run.
+/// Fails with `None` when there is nothing at `path`, and with the reason when what is there cannot
+/// be run.
 pub(crate) fn check(path: &Path) -> Result<(), Option<ProgramError>> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Err(Some(ProgramError::IsDirectory {
@@ -98,7 +111,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Option<ProgramError>> {
             path: path.to_owned(),
         })),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Err(Some(ProgramError::NotExecutable {
+            Err(Some(ProgramError::Unreachable {
                 path: path.to_owned(),
             }))
         }

@@ -1,7 +1,8 @@
 //! The one thread that starts processes.
 //!
-//! A parent-death signal follows the thread that started the child, so that thread has to live as long as the engine.
-//! It is separate from the supervisor's because starting can block, for example on a file system that hangs.
+//! A parent-death signal follows the thread that started the child, so that thread has to live as
+//! long as the engine. It is separate from the supervisor's because starting can block, for example
+//! on a file system that hangs.
 
 use std::{os::fd::OwnedFd, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! Standard error of one process: always read, so that the process never blocks on it, and its end kept.
+//! Standard error of one process: always read, so that the process never blocks on it, and its end
+//! kept.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +14,8 @@ use crate::{StderrOptions, StderrSink};
 /// Most that is read at once, and most that a sink receives at once, in bytes.
 const CHUNK_BYTES: usize = 8 * 1024;
 
-/// Reads a process's standard error as long as it is kept: a descendant may hold the stream open for ever.
+/// Reads a process's standard error as long as it is kept: a descendant may hold the stream open
+/// for ever.
 pub(crate) struct Stderr {
     ring: Arc<Mutex<Ring>>,
     open: watch::Receiver<()>,

@@ -1,7 +1,8 @@
-//! One process as its supervisor sees it: its exit, the progress of its close, and who belongs to it.
+//! One process as its supervisor sees it: its exit, the progress of its close, and who belongs to
+//! it.
 //!
-//! Members are the processes of its session. That is wider than its group: a shell with job control moves its jobs to
-//! groups of their own, and they must not survive either.
+//! Members are the processes of its session. That is wider than its group: a shell with job control
+//! moves its jobs to groups of their own, and they must not survive either.
 
 use std::{
     collections::HashSet,
@@ -52,6 +53,15 @@ impl Supervised {
         }
     }
 
+    /// As on a system that cannot report exits.
+    #[cfg(test)]
+    pub(crate) fn unreported(id: u32) -> Self {
+        Self {
+            exit_watch: None,
+            ..Self::new(id, false)
+        }
+    }
+
     pub(crate) fn subscribe(&self) -> Reports {
         (self.exit.subscribe(), self.closed.subscribe())
     }
@@ -79,7 +89,8 @@ impl Supervised {
         self.closing = Some(Closing::killing(now));
     }
 
-    /// Publishes the exit when it has come. Returns whether an early look at the members is called for.
+    /// Publishes the exit when it has come. Returns whether an early look at the members is called
+    /// for.
     pub(crate) fn note_changes(&mut self) -> bool {
         let exits = self.exit().is_none() && {
             let exit = sys::peek_exit(self.id);
@@ -105,7 +116,8 @@ impl Supervised {
                 .is_some_and(|closing| closing.is_due(now))
     }
 
-    /// Takes the close as far as it can go now. Returns how it ended when nothing is left but the id.
+    /// Takes the close as far as it can go now. Returns how it ended when nothing is left but the
+    /// id.
     pub(crate) fn advance(&mut self, census: &[Running], now: Instant) -> Option<Ending> {
         let members: Vec<&Running> = census
             .iter()
@@ -181,7 +193,8 @@ impl Supervised {
         *self.exit.borrow()
     }
 
-    /// Not when something else collected the child: then the id may be given away as soon as the last member ends.
+    /// Not when something else collected the child: then the id may be given away as soon as the
+    /// last member ends.
     fn owns_id(&self) -> bool {
         self.exit() != Some(Exit::Unknown)
     }
@@ -221,8 +234,8 @@ fn escaped(leader: u32, census: &[Running]) -> Vec<Running> {
     }
 }
 
-/// When to look at the system's processes next: soon after something happened, then less often, and never so often
-/// that looking costs more than a fifth of one processor.
+/// When to look at the system's processes next: soon after something happened, then less often, and
+/// never so often that looking costs more than a fifth of one processor.
 pub(crate) struct Pace {
     next_look: Instant,
     interval: Duration,

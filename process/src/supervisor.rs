@@ -1,10 +1,13 @@
-//! The thread that sees every end: it notices exits, drives all closes, keeps the guardian alive, and reaps.
+//! The thread that sees every end: it notices exits, drives all closes, keeps the guardian alive,
+//! and reaps.
 //!
-//! Closes run here and not in tasks, so that no cancelled future and no ending runtime can interrupt one, and so that
-//! one look at the system's processes serves all groups that close at the same time.
+//! Closes run here and not in tasks, so that no cancelled future and no ending runtime can
+//! interrupt one, and so that one look at the system's processes serves all groups that close at
+//! the same time.
 //!
-//! The rule behind everything: a child is collected only after the last signal to its group was sent. As long as it is
-//! not collected its id, and with it the id of its group and session, belongs to nobody else.
+//! The rule behind everything: a child is collected only after the last signal to its group was
+//! sent. As long as it is not collected its id, and with it the id of its group and session,
+//! belongs to nobody else.
 
 use std::{
     collections::HashMap,
@@ -37,7 +40,8 @@ pub(crate) struct Supervisor {
 
 #[derive(Default)]
 struct Table {
-    /// By a number of our own: handles outlive the collection of a process, and its id may then be another's.
+    /// By a number of our own: handles outlive the collection of a process, and its id may then be
+    /// another's.
     processes: HashMap<Number, Supervised>,
     next_number: Number,
     /// Set when the engine ends: when to stop waiting for processes that do not die.
@@ -80,14 +84,18 @@ impl Supervisor {
         })
     }
 
-    /// Whether the caller runs in the process that started everything here, and not in a fork of it.
+    /// Whether the caller runs in the process that started everything here, and not in a fork of
+    /// it.
     pub(crate) fn is_in_host(&self) -> bool {
         self.host == std::process::id()
     }
 
     /// Takes responsibility for a child that was just started.
     pub(crate) fn adopt(self: &Arc<Self>, id: u32, guarded: bool) -> Leader {
-        let process = Supervised::new(id, guarded);
+        self.supervise(id, Supervised::new(id, guarded))
+    }
+
+    fn supervise(self: &Arc<Self>, id: u32, process: Supervised) -> Leader {
         let (exit, closed) = process.subscribe();
         let mut table = self.lock();
         let number = table.next_number;
@@ -236,11 +244,65 @@ impl Supervisor {
     }
 
     fn wake(&self) {
-        // A full pipe wakes as well. The reader lives as long as the writer, so the pipe never breaks.
+        // A full pipe wakes as well. The reader lives as long as the writer, so the pipe never
+        // breaks.
         let _ = (&self.wake_writer).write(&[0]);
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::{
+        Ending,
+        exec::{self, Order, Stream},
+    };
+
+    #[tokio::test]
+    async fn an_exit_that_is_not_reported_is_found_by_looking() {
+        let order = Order {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), "exec sleep 1000".into()],
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            directory: "/".into(),
+            stdin: Stream::Discarded,
+            stdout: Stream::Discarded,
+            stderr: Stream::Discarded,
+            dies_with_parent: false,
+        };
+        let supervisor = Arc::new(Supervisor::new().expect("the supervisor is made"));
+        let id = exec::start(&order).expect("the process starts").id;
+        let mut leader = supervisor.supervise(id, Supervised::unreported(id));
+        let thread = thread::spawn({
+            let supervisor = Arc::clone(&supervisor);
+            move || supervisor.run()
+        });
+
+        leader.close(Grace {
+            eof: Duration::ZERO,
+            term: Duration::from_secs(60),
+        });
+        let closed = leader
+            .closed
+            .wait_for(Option::is_some)
+            .await
+            .expect("the supervisor lives")
+            .clone();
+        let expected = Closed {
+            exit: Some(Exit::Signal(libc::SIGTERM)),
+            ending: Ending::Terminated,
+            survivors: vec![],
+            escaped: vec![],
+        };
+        assert_eq!(closed, Some(expected));
+
+        supervisor.end();
+        thread.join().expect("the thread ends");
     }
 }

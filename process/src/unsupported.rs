@@ -1,4 +1,5 @@
-//! The same interface on platforms where processes cannot be started yet: every start fails, so no process exists.
+//! The same interface on platforms where processes cannot be started yet: every start fails, so no
+//! process exists.
 
 use std::{
     convert::Infallible,

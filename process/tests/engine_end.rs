@@ -1,4 +1,5 @@
-//! The end of the engine leaves neither threads nor zombies. Alone in its file, because it looks at the whole process.
+//! The end of the engine leaves neither threads nor zombies. Alone in its file, because it looks at
+//! the whole process.
 #![cfg(target_os = "linux")]
 
 mod support;

@@ -1,6 +1,7 @@
 //! Every way a start can fail is told apart, and says what to do.
 //!
-//! One test, because a file that another thread's start is holding open for writing could not be run.
+//! One test, because a file that another thread's start is holding open for writing could not be
+//! run.
 #![cfg(target_os = "linux")]
 
 mod support;

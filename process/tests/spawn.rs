@@ -112,7 +112,8 @@ async fn a_process_leads_a_session_without_terminal() {
 #[tokio::test]
 async fn signals_are_as_at_the_start_of_a_login() {
     bounded(async {
-        // The tests themselves ignore SIGPIPE, as all Rust programs do, and the spawner blocks everything.
+        // The tests themselves ignore SIGPIPE, as all Rust programs do, and the spawner blocks
+        // everything.
         let child = start(sh("exec sleep 1000")).await;
         let status = format!("/proc/{}/status", child.process.id());
         let status = fs::read_to_string(status).expect("the status is readable");
@@ -131,7 +132,8 @@ async fn signals_are_as_at_the_start_of_a_login() {
 async fn nothing_is_inherited_but_the_three_streams() {
     bounded(async {
         let leak = fs::File::open("/dev/null").expect("/dev/null opens");
-        // SAFETY: the descriptor is open; its copy is left open for the life of the tests, and has no close-on-exec.
+        // SAFETY: the descriptor is open; its copy is left open for the life of the tests, and has
+        // no close-on-exec.
         assert!(unsafe { libc::dup(std::os::fd::AsRawFd::as_raw_fd(&leak)) } >= 0);
         let first = start(sh("exec sleep 1000")).await;
         let second = start(sh("exec sleep 1000")).await;

@@ -8,7 +8,8 @@ use std::{
 
 use super::{Running, session_of};
 
-/// A descriptor that becomes readable when the child ends. `None` before Linux 5.3 and where it is forbidden.
+/// A descriptor that becomes readable when the child ends. `None` before Linux 5.3 and where it is
+/// forbidden.
 pub(crate) fn exit_watch(id: u32) -> Option<OwnedFd> {
     // SAFETY: pidfd_open takes no pointers.
     let result = unsafe { libc::syscall(libc::SYS_pidfd_open, id, 0) };
@@ -28,11 +29,12 @@ pub(crate) fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// Called between fork and exec: descriptors that the host opened without close-on-exec stay in the host.
+/// Called between fork and exec: descriptors that the host opened without close-on-exec stay in the
+/// host.
 pub(crate) fn close_inherited_on_exec() {
     const FIRST_AFTER_STANDARD_STREAMS: u32 = 3;
-    // SAFETY: close_range takes no pointers, and with this flag closes nothing yet. Before Linux 5.11 it fails, and
-    // the child sees what the host leaks, as it would from any other parent.
+    // SAFETY: close_range takes no pointers, and with this flag closes nothing yet. Before Linux
+    // 5.11 it fails, and the child sees what the host leaks, as it would from any other parent.
     unsafe {
         libc::syscall(
             libc::SYS_close_range,
@@ -43,7 +45,8 @@ pub(crate) fn close_inherited_on_exec() {
     };
 }
 
-/// Signals a process if it is in the session `session` now. Checked on a handle, so that a reused id is never hit.
+/// Signals a process if it is in the session `session` now. Checked on a handle, so that a reused
+/// id is never hit.
 pub(crate) fn send_to_member(id: u32, session: u32, signal: i32) {
     let Some(handle) = exit_watch(id) else { return };
     if session_of(id) == Some(session) {
@@ -77,7 +80,8 @@ pub(crate) fn running_processes() -> io::Result<Vec<Running>> {
     Ok(running)
 }
 
-/// Reads /proc/ID/stat; `None` for a zombie. The name in parentheses may contain anything, also parentheses.
+/// Reads /proc/ID/stat; `None` for a zombie. The name in parentheses may contain anything, also
+/// parentheses.
 fn parse_stat(stat: &[u8]) -> Option<Running> {
     let name_end = stat.iter().rposition(|&byte| byte == b')')?;
     let id = std::str::from_utf8(stat.split(|&byte| byte == b' ').next()?)
@@ -105,8 +109,9 @@ fn parse_stat(stat: &[u8]) -> Option<Running> {
     })
 }
 
-/// Runs a write to a pipe so that a missing reader is an error and never a signal to the host, whatever the host
-/// does about SIGPIPE: the signal is blocked on this thread, and one that this write caused is taken back.
+/// Runs a write to a pipe so that a missing reader is an error and never a signal to the host,
+/// whatever the host does about SIGPIPE: the signal is blocked on this thread, and one that this
+/// write caused is taken back.
 pub(crate) fn without_sigpipe<T>(
     _pipe: BorrowedFd<'_>,
     write: impl FnOnce() -> io::Result<T>,
@@ -129,7 +134,8 @@ pub(crate) fn without_sigpipe<T>(
     };
     let result = write();
     let broken = matches!(&result, Err(error) if error.kind() == io::ErrorKind::BrokenPipe);
-    // SAFETY: the sets were initialised above; a null siginfo is allowed; a zero timeout never waits.
+    // SAFETY: the sets were initialised above; a null siginfo is allowed; a zero timeout never
+    // waits.
     unsafe {
         if broken && !was_pending {
             let no_wait = libc::timespec {
@@ -187,15 +193,24 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pipe_is_an_error_and_leaves_the_signal_mask_alone() {
+    fn a_broken_pipe_is_an_error_and_no_signal() {
         use std::{io::Write, os::fd::AsFd};
-        let (reader, mut writer) = std::io::pipe().expect("pipe");
+        // SAFETY: signal and sigpending take valid arguments. From here on SIGPIPE would end the
+        // tests.
+        let pending = || unsafe {
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            let mut pending = MaybeUninit::<libc::sigset_t>::zeroed();
+            libc::sigpending(pending.as_mut_ptr());
+            libc::sigismember(pending.as_ptr(), libc::SIGPIPE) == 1
+        };
+        assert!(!pending());
+        let (reader, writer) = std::io::pipe().expect("a pipe is made");
         drop(reader);
-        let pipe = writer.as_fd().try_clone_to_owned().expect("duplicate");
-        let result = without_sigpipe(pipe.as_fd(), || writer.write(b"x"));
+        let result = without_sigpipe(writer.as_fd(), || (&writer).write(b"x"));
         assert_eq!(
-            result.expect_err("no reader").kind(),
+            result.expect_err("nobody reads").kind(),
             io::ErrorKind::BrokenPipe
         );
+        assert!(!pending());
     }
 }

@@ -1,4 +1,5 @@
-//! macOS: kqueue, libproc. There is no parent-death signal; the guardian and the end of input stand in for it.
+//! macOS: kqueue, libproc. There is no parent-death signal; the guardian and the end of input stand
+//! in for it.
 
 use std::{
     ffi::c_void,
@@ -75,7 +76,8 @@ pub(crate) fn running_processes() -> io::Result<Vec<Running>> {
 fn describe(id: libc::pid_t) -> Option<Running> {
     let size = i32::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;
     let mut info = MaybeUninit::<libc::proc_bsdinfo>::zeroed();
-    // SAFETY: the buffer is writable for `size` bytes, and an all-zero value of this plain structure is valid.
+    // SAFETY: the buffer is writable for `size` bytes, and an all-zero value of this plain
+    // structure is valid.
     let info = unsafe {
         let written = libc::proc_pidinfo(
             id,
@@ -106,7 +108,8 @@ pub(crate) fn without_sigpipe<T>(
     pipe: BorrowedFd<'_>,
     write: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<T> {
-    // SAFETY: this command takes no pointers, and the descriptor is open. It is a property of the pipe that stays.
+    // SAFETY: this command takes no pointers, and the descriptor is open. It is a property of the
+    // pipe that stays.
     unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETNOSIGPIPE, 1) };
     write()
 }

@@ -1,6 +1,7 @@
 //! The system calls this crate needs, each wrapped once so that the rest is free of `unsafe`.
 //!
-//! What differs between systems is in `linux`, `macos` and `other_unix`, which offer the same functions.
+//! What differs between systems is in `linux`, `macos` and `other_unix`, which offer the same
+//! functions.
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -58,7 +59,8 @@ pub(crate) fn reap(id: u32) -> bool {
 fn wait(id: u32, options: i32) -> io::Result<Option<Exit>> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let info = loop {
-        // SAFETY: `info` is writable for the call; an all-zero siginfo_t is a valid value, and stays when nothing has ended.
+        // SAFETY: `info` is writable for the call; an all-zero siginfo_t is a valid value, and
+        // stays when nothing has ended.
         let result =
             unsafe { libc::waitid(libc::P_PID, id, info.as_mut_ptr(), libc::WEXITED | options) };
         if result == 0 {
@@ -70,7 +72,8 @@ fn wait(id: u32, options: i32) -> io::Result<Option<Exit>> {
             return Err(error);
         }
     };
-    // SAFETY: for a result of waitid these fields are the ones that are set; for no result they are zero.
+    // SAFETY: for a result of waitid these fields are the ones that are set; for no result they are
+    // zero.
     let (ended, status) = unsafe { (info.si_pid(), info.si_status()) };
     Ok(match (ended, info.si_code) {
         (0, _) => None,
@@ -101,7 +104,8 @@ pub(crate) fn signal_child(id: u32, signal: i32) {
     }
 }
 
-/// Waits until one of the descriptors has something to report, at most `timeout` (for ever with `None`).
+/// Waits until one of the descriptors has something to report, at most `timeout` (for ever with
+/// `None`).
 pub(crate) fn poll(watched: &[(BorrowedFd<'_>, Interest)], timeout: Option<Duration>) {
     let mut entries: Vec<libc::pollfd> = watched
         .iter()
@@ -118,7 +122,8 @@ pub(crate) fn poll(watched: &[(BorrowedFd<'_>, Interest)], timeout: Option<Durat
     let milliseconds = timeout.map_or(-1, |timeout| {
         i32::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
     });
-    // SAFETY: the pointer and the count describe `entries`. Errors and interruptions only make the caller look early.
+    // SAFETY: the pointer and the count describe `entries`. Errors and interruptions only make the
+    // caller look early.
     unsafe {
         libc::poll(
             entries.as_mut_ptr(),
@@ -179,12 +184,12 @@ pub(crate) fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// Keeps the host's signal handlers off the calling thread. SIGPIPE is blocked with the rest, so a write to a
-/// broken pipe from this thread is an error and never the end of the host.
+/// Keeps the host's signal handlers off the calling thread. SIGPIPE is blocked with the rest, so a
+/// write to a broken pipe from this thread is an error and never the end of the host.
 pub(crate) fn block_signals_on_this_thread() {
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigfillset initialises the set before pthread_sigmask reads it. Signals that report a fault of this
-    // very thread stay deliverable.
+    // SAFETY: sigfillset initialises the set before pthread_sigmask reads it. Signals that report a
+    // fault of this very thread stay deliverable.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
         for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE] {

@@ -1,4 +1,5 @@
-//! Any other Unix: only what POSIX offers. A close is judged on the leader, and the group is still killed at its end.
+//! Any other Unix: only what POSIX offers. A close is judged on the leader, and the group is still
+//! killed at its end.
 
 use std::{
     io,
