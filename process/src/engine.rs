@@ -2,6 +2,7 @@
 
 use std::{
     fmt, io,
+    os::fd::OwnedFd,
     sync::{Arc, Mutex, PoisonError, Weak, mpsc as std_mpsc},
     thread::{self, JoinHandle},
     time::Duration,
@@ -197,6 +198,7 @@ impl Worker {
     }
 }
 
-fn piped(pipe: Option<std::os::fd::OwnedFd>) -> io::Result<std::os::fd::OwnedFd> {
+/// The host's end of a stream that was ordered as a pipe.
+fn piped(pipe: Option<OwnedFd>) -> io::Result<OwnedFd> {
     pipe.ok_or_else(|| io::ErrorKind::BrokenPipe.into())
 }

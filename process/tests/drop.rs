@@ -3,6 +3,7 @@
 
 mod support;
 
+use mcp_resident_process::Ending;
 use support::*;
 
 #[tokio::test]
@@ -86,6 +87,31 @@ async fn a_dropped_spawn_leaves_no_process() {
         })
         .await;
         assert!(runs(next.process.id()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_fork_of_the_host_drops_its_copies_without_harm() {
+    bounded(async {
+        let child = start(sh("exec sleep 1000")).await;
+        let server = child.process.id();
+        // SAFETY: the copy only drops and leaves; it runs no destructor of the test harness.
+        let copy = unsafe { libc::fork() };
+        if copy == 0 {
+            drop(child);
+            // SAFETY: as above.
+            unsafe { libc::_exit(0) };
+        }
+        let mut status = -1;
+        eventually("the fork ends", || {
+            // SAFETY: the status is writable, and the fork is an unreaped child of this process.
+            unsafe { libc::waitpid(copy, &raw mut status, libc::WNOHANG) == copy }
+        })
+        .await;
+        assert_eq!(status, 0);
+        assert!(runs(server));
+        assert_eq!(child.process.close(TERM).await.ending, Ending::Terminated);
     })
     .await;
 }

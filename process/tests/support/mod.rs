@@ -100,7 +100,7 @@ pub(crate) fn runs(id: u32) -> bool {
 }
 
 /// Waits for a condition that nothing reports.
-pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool) {
+pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let look = async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(2)).await;
