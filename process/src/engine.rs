@@ -25,7 +25,7 @@ use crate::{
 
 /// How long the end of the engine waits for one of its threads; one that hangs in the system is
 /// left behind.
-const THREAD_END_LIMIT: Duration = Duration::from_secs(3);
+const THREAD_END_LIMIT: Duration = Duration::from_secs(5);
 
 /// Starts processes and sees them end: one thread for each, and one guardian for all.
 ///
@@ -153,7 +153,6 @@ impl Drop for Engine {
         spawner.into_iter().for_each(Worker::join);
         self.supervisor.end();
         supervisor_thread.into_iter().for_each(Worker::join);
-        self.supervisor.guardian.end();
     }
 }
 

@@ -53,10 +53,7 @@ fn spawn(
     }
     interpreter::check_env_script(&order.program, &order.environment, &order.directory)?;
     let started = exec::start(order)?;
-    let leader = supervisor.adopt(started.id, guarded);
-    if guarded {
-        supervisor.guardian.register(started.id)?;
-    }
+    let leader = supervisor.adopt(started.id, guarded)?;
     Ok(Spawned {
         leader,
         stdin: started.stdin,

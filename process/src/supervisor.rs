@@ -20,7 +20,7 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
-    Closed, Exit, Grace,
+    Closed, Exit, Grace, SpawnError,
     closing::KILL_WAIT,
     guardian::{Guardian, Vigil},
     supervised::{Pace, Supervised},
@@ -31,7 +31,7 @@ type Number = u64;
 
 /// Shared by the engine's threads and the handles of its processes.
 pub(crate) struct Supervisor {
-    pub(crate) guardian: Guardian,
+    guardian: Guardian,
     table: Mutex<Table>,
     wake_reader: PipeReader,
     wake_writer: PipeWriter,
@@ -91,8 +91,16 @@ impl Supervisor {
     }
 
     /// Takes responsibility for a child that was just started.
-    pub(crate) fn adopt(self: &Arc<Self>, id: u32, guarded: bool) -> Leader {
-        self.supervise(id, Supervised::new(id, guarded))
+    ///
+    /// Fails, and kills the child, when it was to be guarded and cannot be.
+    pub(crate) fn adopt(self: &Arc<Self>, id: u32, guarded: bool) -> Result<Leader, SpawnError> {
+        let leader = self.supervise(id, Supervised::new(id, guarded));
+        if guarded {
+            self.guardian.register(id)?;
+        }
+        // After the registration, which may have started a guardian that is to be watched as well.
+        self.wake();
+        Ok(leader)
     }
 
     fn supervise(self: &Arc<Self>, id: u32, process: Supervised) -> Leader {
@@ -102,7 +110,6 @@ impl Supervisor {
         table.next_number += 1;
         table.processes.insert(number, process);
         drop(table);
-        self.wake();
         Leader {
             id,
             number,
@@ -145,7 +152,7 @@ impl Supervisor {
         self.wake();
     }
 
-    /// The thread's work.
+    /// The thread's work, until everything has ended, the guardian last.
     pub(crate) fn run(&self) {
         let mut pace = Pace::new();
         while let Some(timeout) = self.timeout(&pace) {
@@ -162,6 +169,7 @@ impl Supervisor {
                 pace.looked(now, Instant::now());
             }
         }
+        self.guardian.end();
     }
 
     /// How long nothing has to be done; `None` when all is done.
