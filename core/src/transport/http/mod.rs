@@ -1,0 +1,146 @@
+//! Streamable HTTP: one POST per message, replies as JSON or as an event stream, a listening stream beside them.
+//!
+//! A [`HttpLink`] is one session with one server. It holds no deadline for a request: that is the caller's, who drops the
+//! future. It never opens a new session by itself, and never sends a request twice that may have been run.
+
+mod body;
+mod client;
+mod connection;
+mod failure;
+mod headers;
+mod options;
+mod refusal;
+mod reply;
+mod resume;
+mod tails;
+
+use std::sync::Arc;
+
+use ::http::{HeaderMap, HeaderValue, StatusCode};
+use bytes::Bytes;
+
+use self::{
+    body::{drain_in_background, read_refusal},
+    connection::{Connection, Purpose},
+    refusal::{Refusal, Refused, judge},
+    reply::Exchange,
+};
+pub(crate) use self::{
+    client::{HttpClient, HttpClientUnavailable},
+    failure::{Executed, RequestFailure, suggests_legacy_sse},
+    options::HttpOptions,
+};
+use super::inbound::{Inbound, RequestId};
+
+/// One session with one server over streamable HTTP.
+pub(crate) struct HttpLink {
+    connection: Arc<Connection>,
+}
+
+impl HttpLink {
+    /// Sends nothing yet. Links of the same server share `client`, and so its connections.
+    pub(crate) fn new(client: HttpClient, options: HttpOptions, inbound: Arc<dyn Inbound>) -> Self {
+        Self {
+            connection: Arc::new(Connection::new(client, options, inbound)),
+        }
+    }
+
+    /// Sends `initialize` and, when it succeeds, takes over the session that the response names.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub(crate) async fn initialize(
+        &self,
+        id: &RequestId,
+        body: Bytes,
+    ) -> Result<StatusCode, RequestFailure> {
+        self.send(id, body, &HeaderMap::new(), Purpose::Initialize)
+            .await
+    }
+
+    /// Sends one request and drives its response until the reply was handed to [`Inbound`]. Returns the HTTP status that
+    /// it came with: a JSON-RPC error may come with any. Dropping the future stops reading; it cancels nothing.
+    ///
+    /// # Errors
+    /// Every response that cannot be the reply is a failure: the caller is never left waiting for another one.
+    pub(crate) async fn request(
+        &self,
+        id: &RequestId,
+        body: Bytes,
+    ) -> Result<StatusCode, RequestFailure> {
+        self.send(id, body, &HeaderMap::new(), Purpose::Other).await
+    }
+
+    /// As [`Self::request`], with headers that belong to this one message.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub(crate) async fn request_with_headers(
+        &self,
+        id: &RequestId,
+        body: Bytes,
+        headers: &HeaderMap,
+    ) -> Result<StatusCode, RequestFailure> {
+        self.send(id, body, headers, Purpose::Other).await
+    }
+
+    /// Sends a notification, or a reply to the server. Any success ends it; a body is not waited for.
+    ///
+    /// # Errors
+    /// When the server did not take it.
+    pub(crate) async fn notify(&self, body: Bytes) -> Result<(), RequestFailure> {
+        let connection = &self.connection;
+        let url = &connection.options.url;
+        let mut posted = connection
+            .post(url, body, &HeaderMap::new(), Purpose::Other)
+            .await?;
+        if posted.response.status().is_success() {
+            drain_in_background(posted.response);
+            return Ok(());
+        }
+        let text = read_refusal(&mut posted.response).await;
+        let refused = Refused {
+            id: None,
+            had_session: posted.had_session,
+        };
+        match judge(&posted.response, &text, refused, &connection.previewer) {
+            Refusal::Failure(failure) => Err(failure),
+            // Only a request has an id to be answered.
+            Refusal::Answer(_) => Ok(()),
+        }
+    }
+
+    /// Sends this version with every request from now on, as agreed by `initialize`.
+    pub(crate) fn set_protocol_version(&self, version: HeaderValue) {
+        self.connection.headers.set_protocol_version(version);
+    }
+
+    /// The session that the server named, if it named one.
+    pub(crate) fn session(&self) -> Option<HeaderValue> {
+        self.connection.headers.current().session.clone()
+    }
+
+    async fn send(
+        &self,
+        id: &RequestId,
+        body: Bytes,
+        headers: &HeaderMap,
+        purpose: Purpose,
+    ) -> Result<StatusCode, RequestFailure> {
+        let posted = self
+            .connection
+            .post(&self.connection.options.url, body, headers, purpose)
+            .await?;
+        if purpose == Purpose::Initialize && posted.response.status().is_success() {
+            self.connection
+                .headers
+                .adopt_session(posted.response.headers());
+        }
+        Exchange::new(Arc::clone(&self.connection), id.clone())
+            .drive(posted)
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests;
