@@ -58,6 +58,9 @@ pub(super) enum Answer {
     Hang,
 }
 
+/// Makes the same answer again and again.
+pub(super) type MakeAnswer = fn() -> Answer;
+
 /// A whole response.
 pub(super) fn respond(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
     let body = http_body_util::Full::new(body.into()).map_err(|never: Infallible| match never {});

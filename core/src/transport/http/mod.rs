@@ -8,16 +8,21 @@ mod client;
 mod connection;
 mod failure;
 mod headers;
+mod listen;
 mod options;
 mod refusal;
 mod reply;
 mod resume;
 mod tails;
 
-use std::sync::Arc;
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use ::http::{HeaderMap, HeaderValue, StatusCode};
+use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use bytes::Bytes;
+use tokio::{task::AbortHandle, time::timeout};
 
 use self::{
     body::{drain_in_background, read_refusal},
@@ -30,18 +35,28 @@ pub(crate) use self::{
     failure::{Executed, RequestFailure, suggests_legacy_sse},
     options::HttpOptions,
 };
-use super::inbound::{Inbound, RequestId};
+use super::inbound::{Inbound, RequestId, TransportNote};
 
 /// One session with one server over streamable HTTP.
 pub(crate) struct HttpLink {
     connection: Arc<Connection>,
+    listener: Mutex<Listener>,
+}
+
+/// The listening task, at most one in the life of a link.
+enum Listener {
+    NotStarted,
+    Running(AbortHandle),
+    Closed,
 }
 
 impl HttpLink {
     /// Sends nothing yet. Links of the same server share `client`, and so its connections.
     pub(crate) fn new(client: HttpClient, options: HttpOptions, inbound: Arc<dyn Inbound>) -> Self {
+        let connection = Arc::new(Connection::new(client, options, inbound));
         Self {
-            connection: Arc::new(Connection::new(client, options, inbound)),
+            connection,
+            listener: Mutex::new(Listener::NotStarted),
         }
     }
 
@@ -120,6 +135,83 @@ impl HttpLink {
         self.connection.headers.current().session.clone()
     }
 
+    /// Opens the listening stream and keeps it open as long as the server offers it. Call it after `initialize`; it waits
+    /// for nothing, and what comes of it goes to [`Inbound`].
+    pub(crate) fn listen(&self) {
+        let mut listener = self.listener();
+        if matches!(*listener, Listener::NotStarted) {
+            let task = tokio::spawn(listen::listen(Arc::clone(&self.connection)));
+            *listener = Listener::Running(task.abort_handle());
+        }
+    }
+
+    /// Stops listening and ends the session, if there is one and it was not ended yet. Takes at most the limit for this;
+    /// what goes wrong is only noted. Requests still under way are not touched.
+    pub(crate) async fn close(&self) {
+        if !self.stop_listening() {
+            return;
+        }
+        let Connection {
+            options, inbound, ..
+        } = &*self.connection;
+        let outcome = timeout(options.delete_timeout, self.end_session()).await;
+        let reason = match outcome {
+            Ok(Ok(())) => return,
+            Ok(Err(reason)) => reason,
+            Err(_) => format!("no answer within {} ms", options.delete_timeout.as_millis()),
+        };
+        inbound.note(TransportNote::SessionNotEnded { reason });
+    }
+
+    async fn end_session(&self) -> Result<(), String> {
+        let Connection {
+            client,
+            options,
+            headers,
+            ..
+        } = &*self.connection;
+        let current = headers.current();
+        if current.session.is_none() {
+            return Ok(());
+        }
+        let sent = client
+            .send(
+                Method::DELETE,
+                &options.url,
+                current.bare.clone(),
+                None,
+                options.redirect_hops,
+            )
+            .await;
+        let response = sent.map_err(|failure| failure.to_string())?;
+        let status = response.status();
+        drain_in_background(response);
+        match status {
+            // The session is gone already, or the server ends sessions by itself.
+            StatusCode::NOT_FOUND
+            | StatusCode::METHOD_NOT_ALLOWED
+            | StatusCode::NOT_IMPLEMENTED => Ok(()),
+            status if status.is_success() => Ok(()),
+            status => Err(format!("HTTP {}", status.as_u16())),
+        }
+    }
+
+    /// Whether the link was open until now.
+    fn stop_listening(&self) -> bool {
+        match mem::replace(&mut *self.listener(), Listener::Closed) {
+            Listener::NotStarted => true,
+            Listener::Running(task) => {
+                task.abort();
+                true
+            }
+            Listener::Closed => false,
+        }
+    }
+
+    fn listener(&self) -> MutexGuard<'_, Listener> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn send(
         &self,
         id: &RequestId,
@@ -139,6 +231,12 @@ impl HttpLink {
         Exchange::new(Arc::clone(&self.connection), id.clone())
             .drive(posted)
             .await
+    }
+}
+
+impl Drop for HttpLink {
+    fn drop(&mut self) {
+        self.stop_listening();
     }
 }
 

@@ -1,6 +1,8 @@
 //! The link against a scripted server on the loopback interface.
 
+mod listening;
 mod replies;
+mod resuming;
 mod session;
 
 use std::{future::Future, sync::Arc, time::Duration};
