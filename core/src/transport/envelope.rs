@@ -65,6 +65,11 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// Whether this is meant to be JSON-RPC at all. Some servers put words such as "ping" on their streams.
+pub(super) fn looks_like_message(data: &[u8]) -> bool {
+    matches!(data.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
 /// The messages of one body or event: one, or those of a batch. Older servers may send batches.
 pub(super) fn split_batch(body: Bytes) -> Result<Messages, serde_json::Error> {
     let text = body

@@ -6,7 +6,7 @@
 mod envelope;
 pub(crate) mod http;
 pub(crate) mod inbound;
-// pub(crate) mod legacy_sse;
+pub(crate) mod legacy_sse;
 mod preview;
 mod sse_stream;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Reading bodies within bounds, and giving connections back to the pool.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
@@ -16,6 +16,9 @@ pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 const DRAIN_LIMIT_BYTES: usize = 256 * 1024;
 /// The body of a refusal is read up to this size, to look for a JSON-RPC error in it.
 const REFUSAL_LIMIT_BYTES: usize = 64 * 1024;
+
+const JSON: &str = "application/json";
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// What a body is, by its media type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +44,8 @@ impl MediaType {
             .trim()
             .to_ascii_lowercase();
         match essence.as_str() {
-            "application/json" => Self::Json,
-            "text/event-stream" => Self::EventStream,
+            JSON => Self::Json,
+            EVENT_STREAM => Self::EventStream,
             "" | "text/plain" | "application/octet-stream" => Self::Unclear,
             _ => Self::Other(essence),
         }
@@ -62,6 +65,18 @@ impl MediaType {
         } else {
             None
         }
+    }
+}
+
+/// The name, for an error; empty when it is missing or says nothing.
+impl fmt::Display for MediaType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Json => JSON,
+            Self::EventStream => EVENT_STREAM,
+            Self::Unclear => "",
+            Self::Other(name) => name,
+        })
     }
 }
 
@@ -106,7 +121,7 @@ pub(super) async fn next_chunk(response: &mut Response) -> Result<Option<Bytes>,
 }
 
 /// Reads what a refusal says, as far as it comes soon and is short.
-pub(super) async fn read_refusal(response: &mut Response) -> Bytes {
+pub(in crate::transport) async fn read_refusal(response: &mut Response) -> Bytes {
     let mut text = BytesMut::new();
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {

@@ -8,7 +8,11 @@ use reqwest::{Response, Url};
 use tokio::time::sleep;
 
 use super::{
-    super::{inbound::Inbound, preview::Previewer},
+    super::{
+        envelope::{looks_like_message, split_batch},
+        inbound::{Inbound, Origin, TransportNote},
+        preview::Previewer,
+    },
     body::drain_in_background,
     client::HttpClient,
     failure::RequestFailure,
@@ -117,6 +121,29 @@ impl Connection {
                 self.options.redirect_hops,
             )
             .await
+    }
+}
+
+impl Connection {
+    /// Hands over what an event on a stream holds that no request waits on.
+    pub(in crate::transport) fn hand_over_shared(&self, data: Bytes) {
+        match split_batch(data.clone()) {
+            Ok(messages) if looks_like_message(&data) => {
+                for message in messages.as_ref() {
+                    // Whether it is a reply matters only to a request that waits on its own stream.
+                    let _arrival = self.inbound.message(message.clone(), Origin::Shared);
+                }
+            }
+            _ => self.note_noise(&data),
+        }
+    }
+
+    pub(in crate::transport) fn note_noise(&self, data: &[u8]) {
+        let what = format!(
+            "an event that is no JSON-RPC message: {:?}",
+            self.previewer.of(data)
+        );
+        self.inbound.note(TransportNote::Skipped { what });
     }
 }
 

@@ -51,6 +51,12 @@ pub(crate) enum RequestFailure {
         /// The status that said so.
         status: StatusCode,
     },
+    /// The stream of the older HTTP+SSE does not say where to send messages.
+    #[error("the event stream names no usable endpoint: {reason}")]
+    NoEndpointEvent {
+        /// What it said instead.
+        reason: String,
+    },
     /// The server wants other credentials.
     #[error("the server rejects the credentials (HTTP {}): check the configured headers", .status.as_u16())]
     Unauthorized {
@@ -129,6 +135,7 @@ impl RequestFailure {
             | Self::Redirected { .. }
             | Self::SessionUnknown { .. }
             | Self::NoEndpoint { .. }
+            | Self::NoEndpointEvent { .. }
             | Self::Unauthorized { .. }
             | Self::Forbidden { .. } => Executed::No,
             Self::Status {
@@ -169,6 +176,7 @@ impl RequestFailure {
             | Self::ContentType { status, .. } => Some(*status),
             Self::NotSent { .. }
             | Self::Interrupted { .. }
+            | Self::NoEndpointEvent { .. }
             | Self::Unmatched { .. }
             | Self::Malformed { .. }
             | Self::StreamEnded { .. }

@@ -10,11 +10,7 @@ use reqwest::Response;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    super::{
-        envelope::split_batch,
-        inbound::{Origin, TransportNote},
-        sse_stream::{Event, SseParser},
-    },
+    super::{inbound::TransportNote, sse_stream::SseParser},
     body::{MediaType, drain_in_background, read_refusal},
     client::root_cause,
     connection::Connection,
@@ -168,7 +164,10 @@ impl<'a> Listener<'a> {
     fn hand_over(&mut self) -> Result<(), String> {
         loop {
             match self.parser.next_event() {
-                Ok(Some(event)) if event.is_message() => self.hand_over_event(event),
+                Ok(Some(event)) if event.is_message() => {
+                    self.schedule.succeeded();
+                    self.connection.hand_over_shared(event.data);
+                }
                 Ok(Some(_)) => {}
                 Ok(None) => return Ok(()),
                 Err(too_large) => {
@@ -177,24 +176,6 @@ impl<'a> Listener<'a> {
                         too_large.limit
                     ));
                 }
-            }
-        }
-    }
-
-    fn hand_over_event(&mut self, event: Event) {
-        self.schedule.succeeded();
-        let inbound = &self.connection.inbound;
-        let preview = || self.connection.previewer.of(&event.data);
-        match split_batch(event.data.clone()) {
-            Ok(messages) if matches!(event.data.trim_ascii_start().first(), Some(b'{' | b'[')) => {
-                for message in messages.as_ref() {
-                    // Whether it is a reply matters only to a request that waits on its own stream.
-                    let _arrival = inbound.message(message.clone(), Origin::Shared);
-                }
-            }
-            _ => {
-                let what = format!("an event that is no JSON-RPC message: {:?}", preview());
-                inbound.note(TransportNote::Skipped { what });
             }
         }
     }

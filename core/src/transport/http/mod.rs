@@ -3,14 +3,14 @@
 //! A [`HttpLink`] is one session with one server. It holds no deadline for a request: that is the caller's, who drops the
 //! future. It never opens a new session by itself, and never sends a request twice that may have been run.
 
-mod body;
-mod client;
-mod connection;
+pub(super) mod body;
+pub(super) mod client;
+pub(super) mod connection;
 mod failure;
 mod headers;
 mod listen;
 mod options;
-mod refusal;
+pub(super) mod refusal;
 mod reply;
 mod resume;
 mod tails;

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use super::{
     super::{
-        envelope::{Envelope, Kind, split_batch},
-        inbound::{Arrival, Origin, RequestId, TransportNote},
+        envelope::{Envelope, Kind, looks_like_message, split_batch},
+        inbound::{Arrival, Origin, RequestId},
         sse_stream::SseParser,
     },
     body::{DRAIN_TIMEOUT, MediaType, drain_in_background, next_chunk, read_refusal, read_whole},
@@ -81,10 +81,7 @@ impl Exchange {
             Some(MediaType::Json) => self.json(response, first).await?,
             Some(MediaType::EventStream) => self.stream(response, first).await?,
             Some(MediaType::Unclear | MediaType::Other(_)) | None => {
-                let media_type = match MediaType::of(&response) {
-                    MediaType::Other(name) => name,
-                    _ => String::new(),
-                };
+                let media_type = MediaType::of(&response).to_string();
                 let preview = self.connection.previewer.of(&first);
                 drain_in_background(response);
                 return Err(RequestFailure::ContentType {
@@ -200,14 +197,8 @@ impl Exchange {
     }
 
     fn is_answered_by(&self, data: Bytes) -> Result<bool, RequestFailure> {
-        if !matches!(data.trim_ascii().first(), Some(b'{' | b'[')) {
-            let what = format!(
-                "an event that is no JSON-RPC message: {:?}",
-                self.connection.previewer.of(&data)
-            );
-            self.connection
-                .inbound
-                .note(TransportNote::Skipped { what });
+        if !looks_like_message(&data) {
+            self.connection.note_noise(&data);
             return Ok(false);
         }
         match self.deliver(data)? {

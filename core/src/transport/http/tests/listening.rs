@@ -34,6 +34,7 @@ async fn session(script: impl Fn(usize, &Received) -> Answer + Send + Sync + 'st
         _ => script(count.fetch_add(1, Ordering::SeqCst), received),
     });
     let fixture = Fixture::with(server.await, |options| {
+        options.max_message_bytes = 1000;
         options.listen_backoff_base = Duration::from_millis(2);
         options.listen_backoff_cap = Duration::from_millis(20);
         options.delete_timeout = Duration::from_millis(50);
@@ -207,7 +208,7 @@ async fn a_session_that_is_lost_while_listening_is_told_to_the_caller() {
 async fn a_message_beyond_the_limit_is_not_asked_for_again() {
     let large = format!(
         "id: 1\ndata:\n\ndata: {{\"x\":\"{}\"}}\n\n",
-        "x".repeat(70 << 20)
+        "x".repeat(1000)
     );
     let fixture = session(move |count, _| match count {
         0 => events(large.clone()),

@@ -240,20 +240,25 @@ async fn messages_of_a_stream_are_handed_over_in_order_and_noise_is_skipped() {
 }
 
 #[tokio::test]
-async fn what_follows_the_reply_later_is_not_lost() {
+async fn what_follows_the_reply_later_is_not_lost_and_holds_up_nothing() {
     let (sender, answer) = open_events();
     let answer = std::sync::Mutex::new(Some(answer));
-    let fixture = answered_with(move || answer.lock().unwrap().take().unwrap()).await;
+    let server = TestServer::start(move |received| match id_of(&received.body) {
+        1 => answer.lock().unwrap().take().unwrap(),
+        id => json(reply(id)),
+    });
+    let fixture = Fixture::new(server.await);
     sender
         .send(Ok(format!("data: {}\n\n", reply(1)).into()))
         .await
         .unwrap();
     fixture.call(1).await.unwrap();
+    fixture.call(2).await.unwrap();
     sender
         .send(Ok("data: {\"method\":\"late\"}\n\n".into()))
         .await
         .unwrap();
-    fixture.recorder.wait_until(|seen| seen.len() == 2).await;
+    fixture.recorder.wait_until(|seen| seen.len() == 3).await;
 }
 
 #[tokio::test]
