@@ -1,2 +1,3 @@
 //! To be written.
 #![forbid(unsafe_code)]
+pub mod config;

@@ -1,0 +1,13 @@
+//! To be completed.
+/// An address that a request can be sent to.
+pub(crate) fn check_url(url: &str) -> Result<reqwest::Url, String> {
+    let parsed = reqwest::Url::parse(url)
+        .map_err(|_| "is not an address; give one that begins with http:// or https://")?;
+    match parsed.scheme() {
+        "http" | "https" => Ok(parsed),
+        scheme => Err(format!(
+            "has the scheme {}; only http and https are supported",
+            super::problem::describe_text(scheme)
+        )),
+    }
+}
