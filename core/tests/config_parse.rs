@@ -180,7 +180,7 @@ fn what_spoils_a_whole_file_says_where_and_what_belongs_there() {
         ),
         (
             "{\"a\": \"C:\\dir\"}",
-            "mcp.json:1:10: expected a text with valid escapes (write a backslash as \"\\\\\"), found a text of 5 characters",
+            "mcp.json:1:10: expected a text with valid escapes (write a backslash as \"\\\\\"), found a text of 4 characters",
         ),
     ];
     for (text, expected) in cases {
