@@ -1,5 +1,7 @@
 //! Reading configurations: what is accepted, what is reported, and where.
 
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,6 +10,7 @@ use mcp_resident::config::{
     AutoRestart, ConfigError, ConfigInput, ExpandMode, Exposure, Lazy, Limits, ParseOptions,
     ParsedConfig, Protocol, ServerDefinition, ServerEntry, StdioDefinition, Transport, parse,
 };
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn data(name: &str) -> PathBuf {
@@ -717,4 +720,69 @@ fn the_place_of_each_field_is_kept() {
         [2, 3, 5, 6, 7, 1]
     );
     assert_eq!(origin.source.as_deref(), Some("mcp.json"));
+}
+
+/// Any object, with keys and values that mean something more often than by chance.
+fn any_object() -> impl Strategy<Value = Value> {
+    let key = prop::sample::select(vec![
+        "mcpServers",
+        "mcp",
+        "servers",
+        "a",
+        "command",
+        "url",
+        "args",
+        "env",
+        "headers",
+        "type",
+        "tools",
+        "timeout",
+        "lazy",
+        "limits",
+        "inherit_env",
+        "autoRestart",
+        "toolExposure",
+        "enabled",
+        "auth",
+        "",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "\\PC{0,8}|http://h/|\\$\\{A\\}".prop_map(Value::from),
+    ];
+    let entries = move |inner| prop::collection::vec((key.clone(), inner), 0..5);
+    leaf.prop_recursive(5, 40, 5, move |inner| {
+        let object = entries(inner.clone()).prop_map(|members| {
+            Value::Object(
+                members
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect(),
+            )
+        });
+        prop_oneof![3 => object, 1 => prop::collection::vec(inner, 0..4).prop_map(Value::from)]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_a_panic(text in "[{}\\[\\]:,\"'/*\\\\ a-e0-9.\\-\n\u{feff}ä]{0,60}") {
+        let _ = parse_text(&text);
+    }
+
+    #[test]
+    fn any_object_is_read_without_a_panic_and_the_same_from_a_file(object in any_object()) {
+        let from_file = parse_text(&object.to_string());
+        let from_object = parse(ConfigInput::Object(object), &ParseOptions::default());
+        let outline = |parsed: Result<ParsedConfig, ConfigError>| {
+            parsed.ok().map(|parsed| {
+                let servers = parsed.servers.into_iter().map(|entry| (entry.name, entry.enabled, entry.definition.is_ok()));
+                servers.collect::<Vec<_>>()
+            })
+        };
+        prop_assert_eq!(outline(from_file), outline(from_object));
+    }
 }

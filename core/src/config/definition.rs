@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::expand::ExpandMode;
 use super::limits::{LimitOverrides, Limits};
 use super::problem::{ConfigProblem, Position};
+use super::secret_command::command_in;
 
 /// One server: how it is reached and how it is used.
 #[derive(Clone)]
@@ -69,6 +70,21 @@ impl ServerDefinition {
             limits.restart_first_delay = backoff.unwrap_or(limits.restart_first_delay);
         }
         limits.with(&self.limits)
+    }
+
+    /// The texts of the commands in its env or headers, where values that begin with `!` are commands.
+    pub fn secret_commands(&self) -> impl Iterator<Item = &str> {
+        let (env, headers) = match &self.transport {
+            Transport::Stdio(stdio) => (stdio.env.as_slice(), [].as_slice()),
+            Transport::Http(remote) | Transport::Sse(remote) => {
+                ([].as_slice(), remote.headers.as_slice())
+            }
+        };
+        let values = env
+            .iter()
+            .filter_map(|(_, value)| value.as_ref())
+            .chain(headers.iter().map(|(_, value)| value));
+        values.filter_map(|value| command_in(value))
     }
 
     /// A problem of one of this server's fields, with the field's place.

@@ -12,7 +12,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::env_scope::safe_base;
-use super::environment::Environment;
+use super::environment::{Environment, Platform};
 
 /// What stands where a secret stood.
 pub const MASK: &str = "***";
@@ -55,7 +55,11 @@ impl Redactor {
     /// the home directory, the user's name.
     #[must_use]
     pub fn new(environment: &Environment) -> Self {
-        let separator = if cfg!(windows) { ';' } else { ':' };
+        let separator = if environment.platform() == Platform::Windows {
+            ';'
+        } else {
+            ':'
+        };
         let innocent = safe_base(environment.platform())
             .into_iter()
             .filter_map(|name| environment.value(name)?.to_str())
@@ -216,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::config::{FixedEnvironment, Platform};
+    use crate::config::FixedEnvironment;
 
     fn redactor(secrets: &[&str]) -> Redactor {
         let variables = [

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use futures_util::future::try_join_all;
@@ -13,167 +12,18 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::definition::{Protocol, RemoteDefinition, ServerDefinition, StdioDefinition, Transport};
 use super::env_scope::{Inherit, child_environment};
-use super::environment::{Environment, Platform};
+use super::environment::Platform;
 use super::expand::{ExpandMode, Expanded, Grammar, expand};
-use super::limits::Limits;
-use super::problem::{ConfigProblem, describe_text};
+use super::problem::ConfigProblem;
 use super::redact::Redactor;
-use super::secret_command::{SecretCommand, SecretCommands, command_in};
+use super::resolve_context::ResolveContext;
+use super::resolved::{RemoteKind, Resolved, ResolvedServer};
+use super::secret_command::{SecretCommand, command_in};
 use super::sensitive;
+use super::url::check_url;
 
 /// What a secret command gets besides the source's own choice: where key stores are found.
 const COMMAND_VARIABLES: &[&str] = &["DBUS_SESSION_BUS_ADDRESS", "GNUPGHOME", "XDG_RUNTIME_DIR"];
-
-/// What a definition is resolved with.
-#[derive(Debug, Clone)]
-pub struct ResolveContext<'a> {
-    /// The environment at this moment.
-    pub environment: &'a Environment,
-    /// The directory that relative paths are relative to, and the default directory of a child process. Absolute.
-    pub base_dir: &'a Path,
-    /// The source's choice of what is expanded, for servers without their own.
-    pub expand: Option<ExpandMode>,
-    /// The source's choice of what is inherited, for servers without their own.
-    pub default_inherit_env: Option<&'a [String]>,
-    /// Whether the source has the defaults of a host that runs for days.
-    pub resident: bool,
-    /// Where values that begin with `!` are run; none forbids them.
-    pub secret_commands: Option<&'a SecretCommands>,
-    /// The limits in force, of which the time of a secret command counts here.
-    pub limits: &'a Limits,
-}
-
-impl ResolveContext<'_> {
-    /// What is expanded for one server: its own key, else the source's, else the default.
-    #[must_use]
-    pub fn expand_mode(&self, definition: &ServerDefinition) -> ExpandMode {
-        let own = definition
-            .expand
-            .or_else(|| is_resident(definition).then_some(ExpandMode::All));
-        let default = if self.resident_by_default(definition) {
-            ExpandMode::All
-        } else {
-            ExpandMode::HeadersOnly
-        };
-        own.or(self.expand).unwrap_or(default)
-    }
-
-    /// What one server inherits: its own key, else the source's, else the default.
-    #[must_use]
-    pub fn inherit(&self, definition: &ServerDefinition) -> Inherit {
-        if let Transport::Stdio(StdioDefinition {
-            inherit_env: Some(names),
-            ..
-        }) = &definition.transport
-        {
-            return Inherit::from_names(Some(names));
-        }
-        if is_resident(definition) {
-            return Inherit::safe_base();
-        }
-        self.source_inherit(self.resident_by_default(definition))
-    }
-
-    fn source_inherit(&self, resident: bool) -> Inherit {
-        match self.default_inherit_env {
-            None if resident => Inherit::safe_base(),
-            names => Inherit::from_names(names),
-        }
-    }
-
-    fn resident_by_default(&self, definition: &ServerDefinition) -> bool {
-        self.resident && definition.resident.is_none()
-    }
-}
-
-fn is_resident(definition: &ServerDefinition) -> bool {
-    definition.resident == Some(true)
-}
-
-/// What is started, with what is needed to talk about it.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Resolved {
-    /// What is started.
-    pub server: ResolvedServer,
-    /// Knows every secret in it.
-    pub redactor: Redactor,
-    /// What looks like a reference and is none. The same definition gives the same ones each time.
-    pub warnings: Vec<ConfigProblem>,
-}
-
-/// What is started. Two equal ones are the same server.
-#[derive(Clone, PartialEq, Eq)]
-pub enum ResolvedServer {
-    /// A child process.
-    Stdio {
-        /// A name to look up in the `PATH` of `environment`, or an absolute path.
-        program: OsString,
-        /// Its arguments.
-        args: Vec<String>,
-        /// Its whole environment.
-        environment: Vec<(OsString, OsString)>,
-        /// The directory it runs in; it may not exist.
-        directory: PathBuf,
-        /// What `environment` took over from the host.
-        inherit: Inherit,
-    },
-    /// A remote server.
-    Remote {
-        /// The address; its scheme is `http` or `https`.
-        url: String,
-        /// Sent with every request; every value is marked sensitive.
-        headers: HeaderMap,
-        /// Which transport is tried first.
-        kind: RemoteKind,
-        /// Whether HTTP with SSE is tried when streamable HTTP is refused.
-        legacy_sse_allowed: bool,
-    },
-}
-
-/// The transport of a remote server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RemoteKind {
-    /// Streamable HTTP.
-    Http,
-    /// HTTP with SSE as it was before.
-    Sse,
-}
-
-impl fmt::Debug for ResolvedServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stdio {
-                args,
-                environment,
-                directory,
-                inherit,
-                ..
-            } => {
-                let names: Vec<_> = environment.iter().map(|(name, _)| name).collect();
-                f.debug_struct("Stdio")
-                    .field("args", &args.len())
-                    .field("environment", &names)
-                    .field("directory", directory)
-                    .field("inherit", inherit)
-                    .finish_non_exhaustive()
-            }
-            Self::Remote {
-                headers,
-                kind,
-                legacy_sse_allowed,
-                ..
-            } => {
-                let names: Vec<_> = headers.keys().collect();
-                f.debug_struct("Remote")
-                    .field("headers", &names)
-                    .field("kind", kind)
-                    .field("legacy_sse_allowed", legacy_sse_allowed)
-                    .finish_non_exhaustive()
-            }
-        }
-    }
-}
 
 /// Makes a definition ready to be started.
 ///
@@ -383,7 +233,7 @@ impl Resolver<'_> {
             self.context.base_dir.to_owned(),
         );
         let output = commands
-            .output(command.with_limits(self.context.limits))
+            .output(command.with_limits(&self.definition.limits_over(self.context.limits)))
             .await;
         output
             .map(|secret| Some(secret.to_string()))
@@ -461,20 +311,4 @@ impl Resolver<'_> {
 /// Without `.` in the middle. `..` stays: what it means depends on links.
 fn normal(path: &Path) -> PathBuf {
     path.components().collect()
-}
-
-/// An address that a request can be sent to.
-pub(crate) fn check_url(url: &str) -> Result<reqwest::Url, String> {
-    if url.contains(['\0', '\r', '\n', '\t']) {
-        return Err("contains a line break, tab or NUL; remove it".to_owned());
-    }
-    let parsed = reqwest::Url::parse(url)
-        .map_err(|_| "is not an address; give one that begins with http:// or https://")?;
-    match parsed.scheme() {
-        "http" | "https" => Ok(parsed),
-        scheme => Err(format!(
-            "has the scheme {}; only http and https are supported",
-            describe_text(scheme)
-        )),
-    }
 }

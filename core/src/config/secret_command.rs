@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 
+use super::definition::ServerDefinition;
 use super::limits::Limits;
 
 /// How long a command may run unless a limit says otherwise: 10 s.
@@ -150,6 +151,13 @@ impl SecretCommands {
     /// Forgets what a command printed; the next one to ask runs it again. A run under way still serves those who wait.
     pub fn forget(&self, text: &str) {
         lock(&self.slots).by_text.remove(text);
+    }
+
+    /// Forgets what the commands of one server printed: after a 401, or for a restart that was asked for.
+    pub fn forget_those_of(&self, definition: &ServerDefinition) {
+        definition
+            .secret_commands()
+            .for_each(|text| self.forget(text));
     }
 
     /// Forgets everything.
