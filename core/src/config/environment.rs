@@ -154,3 +154,34 @@ impl fmt::Debug for Environment {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_a_case_except_on_windows() {
+        let fixed: FixedEnvironment = [("Path", "p"), ("HOME", "h"), ("USERPROFILE", "u")]
+            .into_iter()
+            .collect();
+        let on = |platform| Environment::read(&fixed).with_platform(platform);
+        assert_eq!(on(Platform::Posix).value("PATH"), None);
+        assert_eq!(on(Platform::Windows).value("PATH"), Some(OsStr::new("p")));
+        assert_eq!(on(Platform::Mac).home(), Some(OsStr::new("h")));
+        assert_eq!(on(Platform::Windows).home(), Some(OsStr::new("u")));
+    }
+
+    #[test]
+    fn only_names_are_printed() {
+        let fixed: FixedEnvironment = [("TOKEN", "canary")].into_iter().collect();
+        assert_eq!(
+            format!("{fixed:?} {:?}", Environment::read(&fixed)),
+            r#"{"TOKEN"} {"TOKEN"}"#
+        );
+    }
+
+    #[test]
+    fn the_host_has_a_search_path() {
+        assert!(Environment::read(&HostEnvironment).value("PATH").is_some());
+    }
+}

@@ -219,6 +219,12 @@ impl Reader {
         Duplicate { path, first, last }: Duplicate,
     ) {
         let reason = match (first, last) {
+            (Some(first), Some(last)) if first.line == last.line => {
+                format!(
+                    "is given twice on line {}; the later one counts",
+                    first.line
+                )
+            }
             (Some(first), Some(last)) => {
                 format!(
                     "is given twice, on line {} and on line {}; the later one counts",

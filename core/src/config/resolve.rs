@@ -3,7 +3,6 @@
 //! This happens at every start, so that a changed variable or a forgotten secret takes effect. What comes out holds
 //! secrets: it is kept by whoever starts the server, and a [`Redactor`] that knows them goes with it.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -40,22 +39,17 @@ pub async fn resolve(
         context,
         mode: context.expand_mode(definition),
         redactor: Redactor::new(context.environment),
-        warnings: BTreeSet::new(),
+        warnings: Vec::new(),
     };
     let server = match &definition.transport {
         Transport::Stdio(stdio) => resolver.stdio(stdio).await?,
         Transport::Http(remote) => resolver.remote(remote, RemoteKind::Http).await?,
         Transport::Sse(remote) => resolver.remote(remote, RemoteKind::Sse).await?,
     };
-    let warnings = resolver
-        .warnings
-        .iter()
-        .map(|(field, reason)| definition.problem(field, reason.as_str()))
-        .collect();
     Ok(Resolved {
         server,
         redactor: resolver.redactor,
-        warnings,
+        warnings: resolver.warnings,
     })
 }
 
@@ -64,8 +58,7 @@ struct Resolver<'a> {
     context: &'a ResolveContext<'a>,
     mode: ExpandMode,
     redactor: Redactor,
-    /// Field and hint, once each.
-    warnings: BTreeSet<(String, String)>,
+    warnings: Vec<ConfigProblem>,
 }
 
 impl Resolver<'_> {
@@ -299,11 +292,10 @@ impl Resolver<'_> {
         for value in inserted {
             self.redactor.add(&value);
         }
-        self.warnings.extend(
-            hints
-                .into_iter()
-                .map(|hint| (field.to_owned(), hint.to_string())),
-        );
+        let hints = hints
+            .into_iter()
+            .map(|hint| self.definition.problem(field, hint.to_string()));
+        self.warnings.extend(hints);
         Ok(text)
     }
 }
