@@ -5,6 +5,8 @@ use std::{fmt, time::Duration};
 use bytes::Bytes;
 use bytestring::ByteString;
 
+use super::DropCause;
+
 /// Where a transport hands what it received, in wire order. Never blocks, runs no user code.
 pub(crate) trait Inbound: Send + Sync + 'static {
     /// One whole JSON-RPC message. `origin` says on which path it came.
@@ -12,6 +14,18 @@ pub(crate) trait Inbound: Send + Sync + 'static {
     /// A reply without a usable id that came with [`Origin::Request`] is [`Arrival::Other`] and needs no report: the
     /// transport knows which request it answers, and hands it over again with that id.
     fn message(&self, message: Bytes, origin: Origin) -> Arrival;
+
+    /// The beginning of a message that is longer than the limit; the rest was skipped. Says whether its owner was found:
+    /// if not, the transport cannot go on, since somebody would wait for ever.
+    fn too_long(&self, head: &[u8]) -> bool {
+        let _ = head;
+        false
+    }
+
+    /// The transport has ended by itself. Nothing follows.
+    fn dropped(&self, cause: &DropCause) {
+        let _ = cause;
+    }
 
     /// The listening path came up again after a gap, or came up for the first time: notifications may have been missed.
     fn listening(&self) {}

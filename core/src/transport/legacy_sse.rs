@@ -59,7 +59,9 @@ impl LegacySseLink {
             })?;
         let (ended, dropped) = watch::channel(None);
         let reader = tokio::spawn(async move {
+            let inbound = Arc::clone(&stream.connection.inbound);
             let reason = stream.read_to_end().await;
+            inbound.dropped(&DropCause::StreamEnded(reason.clone()));
             ended.send_replace(Some(reason.into()));
         });
         Ok(Self {

@@ -5,14 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use thiserror::Error;
 
-/// Whether the server may have run a request that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Executed {
-    /// It certainly did not: the request may be sent again.
-    No,
-    /// It may have.
-    Unknown,
-}
+use crate::error::Executed;
 
 /// Why a message could not be delivered, or a request got no reply. Holds no header value of the host.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -119,6 +112,15 @@ pub(crate) enum RequestFailure {
         /// How it ended, and why it was not resumed.
         reason: String,
     },
+    /// The transport has ended, or was closed.
+    #[error("the connection has ended")]
+    Closed,
+    /// A defect of this library.
+    #[error("internal error: {reason}")]
+    Internal {
+        /// What should not have happened.
+        reason: String,
+    },
     /// The reply is longer than allowed.
     #[error("the reply exceeds the limit of {limit} bytes")]
     TooLarge {
@@ -137,7 +139,9 @@ impl RequestFailure {
             | Self::NoEndpoint { .. }
             | Self::NoEndpointEvent { .. }
             | Self::Unauthorized { .. }
-            | Self::Forbidden { .. } => Executed::No,
+            | Self::Forbidden { .. }
+            | Self::Closed
+            | Self::Internal { .. } => Executed::No,
             Self::Status {
                 status,
                 retry_after,
@@ -180,6 +184,8 @@ impl RequestFailure {
             | Self::Unmatched { .. }
             | Self::Malformed { .. }
             | Self::StreamEnded { .. }
+            | Self::Closed
+            | Self::Internal { .. }
             | Self::TooLarge { .. } => None,
         }
     }

@@ -32,7 +32,7 @@ use self::{
 };
 pub(crate) use self::{
     client::{HttpClient, HttpClientUnavailable},
-    failure::{Executed, RequestFailure, suggests_legacy_sse},
+    failure::{RequestFailure, suggests_legacy_sse},
     options::HttpOptions,
 };
 use super::inbound::{Inbound, RequestId, TransportNote};

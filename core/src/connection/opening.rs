@@ -1,0 +1,406 @@
+//! Opening a connection: start the transport, shake hands, or say why not and leave nothing behind.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use http::StatusCode;
+use mcp_resident_process::{
+    Child, Engine, Exit, Grace, Launch, Process, StderrOptions, find_program,
+};
+use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::drop_reason::{DropReason, quote_stderr};
+use super::lane::Lane;
+use super::record::CallTable;
+use super::router::{Router, Signals};
+use super::{Connection, ProcessSlot, Resources, watch_drop};
+use crate::config::{Limits, Redactor};
+use crate::error::{Error, ErrorKind};
+use crate::event::EventSink;
+use crate::protocol::{
+    AskLimits, ClientIdentity, Conversation, ElicitationDesk, HandshakeError, WaitFor,
+};
+use crate::transport::http::{HttpClient, HttpLink, HttpOptions, suggests_legacy_sse};
+use crate::transport::legacy_sse::LegacySseLink;
+use crate::transport::stdio::{StdioLink, StdioOptions};
+use crate::transport::{Inbound, Link, RequestFailure};
+
+/// Requests wait while so much is unwritten, in bytes.
+const MAX_UNWRITTEN: usize = 4 * 1024 * 1024;
+/// Questions to a person that one connection may have open.
+const MAX_OPEN_QUESTIONS: usize = 16;
+/// A process whose handshake failed is not waited for: it has nothing to save.
+const FAILED_GRACE: Grace =
+    Grace { eof: Duration::from_millis(500), term: Duration::from_millis(500) };
+
+/// What is connected to.
+#[derive(Clone)]
+pub(crate) enum Target {
+    /// A child process.
+    Stdio {
+        program: OsString,
+        args: Vec<String>,
+        environment: Vec<(OsString, OsString)>,
+        directory: PathBuf,
+        engine: Arc<Engine>,
+        guarded: bool,
+    },
+    /// A remote server.
+    Remote {
+        client: HttpClient,
+        options: HttpOptions,
+        /// Speaks the older HTTP+SSE without being asked first.
+        legacy: bool,
+        /// Whether the older HTTP+SSE is tried when the first request is refused as its servers do.
+        legacy_fallback: bool,
+    },
+}
+
+/// Everything that an attempt needs.
+pub(crate) struct Opening {
+    pub(crate) target: Target,
+    pub(crate) limits: Limits,
+    pub(crate) client: ClientIdentity,
+    pub(crate) wait_for: Option<Arc<dyn WaitFor>>,
+    pub(crate) events: EventSink,
+    pub(crate) redactor: Redactor,
+    /// Ends the attempt: what was started is ended before the attempt returns.
+    pub(crate) cancel: CancellationToken,
+}
+
+/// Why an attempt failed, with what its process left behind.
+#[derive(Debug)]
+pub(crate) struct OpenError {
+    pub(crate) error: Error,
+    pub(crate) exit: Option<Exit>,
+    pub(crate) stderr_tail: String,
+}
+
+impl OpenError {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { error: Error::new(kind, message), exit: None, stderr_tail: String::new() }
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.error.message())
+    }
+}
+
+/// The parts of a connection that exist before the handshake.
+struct Parts {
+    calls: Arc<CallTable>,
+    signals: Arc<Signals>,
+    desk: Option<Arc<ElicitationDesk>>,
+    inbound: Arc<dyn Inbound>,
+    inbox: mpsc::Receiver<bytes::Bytes>,
+}
+
+impl Opening {
+    /// Opens the connection. Nothing that was started outlives a failure.
+    pub(crate) async fn open(&self, slot: Option<ProcessSlot>) -> Result<Connection, OpenError> {
+        match &self.target {
+            Target::Stdio { .. } => self.open_stdio(slot).await,
+            Target::Remote { client, options, legacy: true, .. } => {
+                self.open_legacy(client, options).await
+            }
+            Target::Remote { client, options, legacy_fallback, .. } => {
+                let refused = match self.open_http(client, options).await {
+                    Err((error, Some(status)))
+                        if *legacy_fallback && suggests_legacy_sse(status) =>
+                    {
+                        error
+                    }
+                    result => return result.map_err(|(error, _)| error),
+                };
+                self.open_legacy(client, options).await.map_err(|legacy| {
+                    let message = format!(
+                        "{}; as a server of the older HTTP+SSE: {}",
+                        refused.error.message(),
+                        legacy.error.message()
+                    );
+                    OpenError::new(refused.error.kind(), message)
+                })
+            }
+        }
+    }
+
+    async fn open_stdio(&self, slot: Option<ProcessSlot>) -> Result<Connection, OpenError> {
+        let child = self.bounded(self.limits.connect, "starting the process", self.spawn()).await?;
+        let Child { stdin, stdout, process } = child;
+        let parts = self.parts();
+        let options = StdioOptions {
+            max_message_bytes: self.limits.max_message_bytes,
+            max_unwritten_bytes: MAX_UNWRITTEN,
+            write_stall: self.limits.write_stall,
+        };
+        let link = StdioLink::start(stdin, stdout, options, Arc::clone(&parts.inbound));
+        self.shake_hands(Arc::new(link.into()), parts, Some(process), slot)
+            .await
+            .map_err(|(error, _)| error)
+    }
+
+    async fn spawn(&self) -> Result<Child, OpenError> {
+        let Target::Stdio { program, args, environment, directory, engine, guarded } = &self.target
+        else {
+            return Err(OpenError::new(ErrorKind::Internal, "not a process"));
+        };
+        let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+        let program = find_program(program, path.map(OsString::as_os_str), directory)
+            .map_err(|error| OpenError::new(ErrorKind::Spawn, self.mask(&error.to_string())))?;
+        let launch = Launch {
+            program,
+            args: args.iter().map(OsString::from).collect(),
+            environment: environment.clone(),
+            directory: directory.clone(),
+            guarded: *guarded,
+            stderr: StderrOptions { ring_bytes: self.limits.stderr_bytes, sink: None },
+        };
+        engine
+            .spawn(launch)
+            .await
+            .map_err(|error| OpenError::new(ErrorKind::Spawn, self.mask(&error.to_string())))
+    }
+
+    async fn open_http(
+        &self,
+        client: &HttpClient,
+        options: &HttpOptions,
+    ) -> Result<Connection, (OpenError, Option<StatusCode>)> {
+        let parts = self.parts();
+        let link = HttpLink::new(client.clone(), options.clone(), Arc::clone(&parts.inbound));
+        self.shake_hands(Arc::new(link.into()), parts, None, None).await
+    }
+
+    async fn open_legacy(
+        &self,
+        client: &HttpClient,
+        options: &HttpOptions,
+    ) -> Result<Connection, OpenError> {
+        let parts = self.parts();
+        let connecting = LegacySseLink::connect(
+            client.clone(),
+            options.clone(),
+            Arc::clone(&parts.inbound),
+            self.limits.connect,
+        );
+        let link = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Err(cancelled()),
+            link = connecting => link.map_err(|failure| self.transport_error(&failure))?,
+        };
+        self.shake_hands(Arc::new(link.into()), parts, None, None)
+            .await
+            .map_err(|(error, _)| error)
+    }
+
+    fn parts(&self) -> Parts {
+        let calls = Arc::new(CallTable::default());
+        let signals = Arc::new(Signals::default());
+        let desk = self.wait_for.clone().map(|host| {
+            let limits =
+                AskLimits { answer: self.limits.person_wait, open: MAX_OPEN_QUESTIONS };
+            Arc::new(ElicitationDesk::new(host, limits, self.events.clone()))
+        });
+        let (conversation, inbox) = mpsc::channel(self.limits.max_queued_notifications);
+        let inbound: Arc<dyn Inbound> = Arc::new(Router {
+            calls: Arc::clone(&calls),
+            conversation,
+            signals: Arc::clone(&signals),
+            desk: desk.clone(),
+            events: self.events.clone(),
+            redactor: self.redactor.clone(),
+            max_message_bytes: self.limits.max_message_bytes,
+        });
+        Parts { calls, signals, desk, inbound, inbox }
+    }
+
+    async fn shake_hands(
+        &self,
+        link: Arc<Link>,
+        parts: Parts,
+        process: Option<Process>,
+        slot: Option<ProcessSlot>,
+    ) -> Result<Connection, (OpenError, Option<StatusCode>)> {
+        if let Some(desk) = &parts.desk {
+            desk.attach(&link);
+        }
+        let handshake = Conversation::open(
+            Arc::clone(&link),
+            parts.inbox,
+            &self.client,
+            self.wait_for.is_some(),
+        );
+        // Over HTTP the first request connects as well.
+        let budget = match process {
+            Some(_) => self.limits.initialize,
+            None => self.limits.connect + self.limits.initialize,
+        };
+        let started = Instant::now();
+        let result = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(Interruption::Cancelled),
+            cause = parts.signals.drop_cause() => Err(Interruption::Dropped(cause)),
+            result = tokio::time::timeout(budget, handshake) => match result {
+                Ok(Ok(opened)) => Ok(opened),
+                Ok(Err(HandshakeError::Closed)) => Err(Interruption::Dropped(
+                    parts.signals.drop_cause().await,
+                )),
+                Ok(Err(error)) => Err(Interruption::Handshake(error)),
+                Err(_) => Err(Interruption::Timeout(started.elapsed())),
+            },
+        };
+        let (conversation, server) = match result {
+            Ok(opened) => opened,
+            Err(interruption) => {
+                let failed = self.explain(interruption, &parts.signals, process.as_ref()).await;
+                link.close(Duration::ZERO).await;
+                if let Some(process) = process {
+                    process.close(FAILED_GRACE).await;
+                }
+                drop(slot);
+                return Err(failed);
+            }
+        };
+        link.listen();
+        let end = CancellationToken::new();
+        let drop_reason = Arc::new(OnceLock::new());
+        let dropped = Arc::new(Notify::new());
+        tokio::spawn(watch_drop(
+            Arc::clone(&parts.signals),
+            Arc::clone(&parts.calls),
+            process.clone(),
+            self.redactor.clone(),
+            Arc::clone(&drop_reason),
+            Arc::clone(&dropped),
+            end.clone(),
+        ));
+        Ok(Connection {
+            generation: self.events.generation,
+            server,
+            lane: Lane {
+                link,
+                calls: parts.calls,
+                slots: Semaphore::new(self.limits.max_calls_in_flight),
+            },
+            signals: parts.signals,
+            redactor: self.redactor.clone(),
+            drop_reason,
+            dropped,
+            resources: Resources {
+                conversation: Mutex::new(Some(conversation)),
+                process,
+                slot: Mutex::new(slot),
+            },
+            _watch: end.drop_guard(),
+        })
+    }
+
+    /// Runs a step of the attempt within its budget and until the attempt is cancelled.
+    async fn bounded<T>(
+        &self,
+        budget: Duration,
+        step: &str,
+        work: impl Future<Output = Result<T, OpenError>>,
+    ) -> Result<T, OpenError> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(cancelled()),
+            result = tokio::time::timeout(budget, work) => result.unwrap_or_else(|_| {
+                Err(OpenError::new(ErrorKind::Timeout, format!("{step} took longer than {} ms", budget.as_millis())))
+            }),
+        }
+    }
+
+    async fn explain(
+        &self,
+        interruption: Interruption,
+        signals: &Signals,
+        process: Option<&Process>,
+    ) -> (OpenError, Option<StatusCode>) {
+        let noise = self.mask(&signals.noise());
+        let error = match interruption {
+            Interruption::Cancelled => return (cancelled(), None),
+            Interruption::Dropped(cause) => {
+                let mask = |text: &str| self.mask(text);
+                let reason = DropReason::find(cause, process, mask).await;
+                let message = format!("{reason} before the handshake was done{noise}");
+                return (
+                    OpenError {
+                        error: Error::new(ErrorKind::Dropped, message),
+                        exit: reason.exit,
+                        stderr_tail: reason.stderr_tail,
+                    },
+                    None,
+                );
+            }
+            Interruption::Timeout(after) => Error::new(
+                ErrorKind::Timeout,
+                format!("no answer to `initialize` within {} ms{noise}", after.as_millis()),
+            ),
+            Interruption::Handshake(HandshakeError::Transport(failure)) => {
+                let status = failure.status();
+                return (self.transport_error(&failure), status);
+            }
+            Interruption::Handshake(HandshakeError::Refused { code, message, .. }) => Error::new(
+                ErrorKind::Protocol,
+                self.mask(&format!("the server refused `initialize`: {message} ({code}){noise}")),
+            ),
+            Interruption::Handshake(HandshakeError::NoAnswer(reason)) => {
+                Error::new(ErrorKind::Protocol, self.mask(&format!("{reason}{noise}")))
+            }
+            Interruption::Handshake(HandshakeError::Version { theirs }) => Error::new(
+                ErrorKind::Protocol,
+                self.mask(&format!(
+                    "the server speaks protocol version `{theirs}`, this host 2024-11-05 to 2025-11-25"
+                )),
+            ),
+            Interruption::Handshake(HandshakeError::Closed) => {
+                Error::new(ErrorKind::Dropped, "the connection ended during the handshake")
+            }
+        };
+        let tail = process.map_or_else(String::new, |process| self.mask(&process.stderr_tail()));
+        let message = format!("{}{}", error.message(), quote_stderr(&tail));
+        let error = Error::new(error.kind(), message);
+        (OpenError { error, exit: process.and_then(Process::exit), stderr_tail: tail }, None)
+    }
+
+    fn transport_error(&self, failure: &RequestFailure) -> OpenError {
+        let kind = match failure {
+            RequestFailure::Unauthorized { .. } | RequestFailure::Forbidden { .. } => {
+                ErrorKind::NeedsAuth
+            }
+            RequestFailure::NotSent { .. }
+            | RequestFailure::NoEndpointEvent { .. }
+            | RequestFailure::Interrupted { .. }
+            | RequestFailure::NoEndpoint { .. }
+            | RequestFailure::Redirected { .. }
+            | RequestFailure::Status { .. } => ErrorKind::Connect,
+            _ => ErrorKind::Protocol,
+        };
+        OpenError::new(kind, self.mask(&failure.to_string()))
+    }
+
+    fn mask(&self, text: &str) -> String {
+        self.redactor.mask(text).into_owned()
+    }
+}
+
+/// What ended a handshake.
+enum Interruption {
+    Cancelled,
+    Dropped(crate::transport::DropCause),
+    Timeout(Duration),
+    Handshake(HandshakeError),
+}
+
+fn cancelled() -> OpenError {
+    OpenError::new(ErrorKind::Cancelled, "cancelled by the caller")
+}

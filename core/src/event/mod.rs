@@ -1,0 +1,17 @@
+//! What happened, in order: a bounded history, and observers that are told as it grows.
+//!
+//! Observers are user code, so they run on a task of their own and never on a reader, a server's
+//! task or a caller. A slow observer delays itself only; what it missed is counted.
+
+mod log;
+mod observer;
+mod record;
+mod sink;
+mod state;
+
+pub(crate) use log::EventLog;
+pub(crate) use observer::observe;
+pub use observer::Subscription;
+pub use record::{Event, EventKind};
+pub(crate) use sink::EventSink;
+pub use state::{State, Status};

@@ -1,0 +1,214 @@
+//! One attempt to connect a server: resolve, open, list.
+
+use std::sync::Arc;
+
+use mcp_resident_process::Grace;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::spec::ServerSpec;
+use crate::config::{Environment, RemoteKind, ResolveContext, ResolvedServer, resolve};
+use crate::connection::{
+    CloseLimits, Connection, ListError, ListLimits, OpenError, Opening, ProcessSlot, ReplyError,
+    RequestError, Target,
+};
+use crate::error::{Error, ErrorKind};
+use crate::event::{EventKind, EventSink};
+use crate::tool::{Diagnostic, ToolDefinition, read_listing};
+use crate::transport::RequestFailure;
+use crate::transport::http::HttpOptions;
+
+/// A connection and what its server listed.
+#[derive(Debug)]
+pub(super) struct Connected {
+    pub(super) connection: Arc<Connection>,
+    pub(super) tools: Vec<ToolDefinition>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// Connects and lists. A failure, and a cancel, leave nothing running.
+///
+/// `slot` admits one process of the instance at a time: the attempt waits until the last one is gone.
+pub(super) async fn connect(
+    spec: Arc<ServerSpec>,
+    generation: u64,
+    slot: Arc<Semaphore>,
+    cancel: CancellationToken,
+) -> Result<Connected, OpenError> {
+    let events = EventSink {
+        log: spec.shared.events.clone(),
+        server: Arc::clone(&spec.name),
+        generation,
+    };
+    let opening = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(cancelled()),
+        opening = prepare(&spec, events, cancel.clone()) => opening?,
+    };
+    let slot = match opening.target {
+        Target::Remote { .. } => None,
+        Target::Stdio { .. } => tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(cancelled()),
+            // The semaphore is never closed.
+            permit = slot.acquire_owned() => permit.ok().map(|_permit| ProcessSlot { _permit }),
+        },
+    };
+    let connection = Arc::new(opening.open(slot).await?);
+    match list(&connection, &spec, Some(&cancel)).await {
+        Ok((tools, diagnostics)) => Ok(Connected { connection, tools, diagnostics }),
+        Err(error) => {
+            connection.close(close_limits(&spec)).await;
+            Err(OpenError {
+                error,
+                exit: None,
+                stderr_tail: String::new(),
+            })
+        }
+    }
+}
+
+/// Fetches the list anew.
+pub(super) async fn list(
+    connection: &Connection,
+    spec: &ServerSpec,
+    cancel: Option<&CancellationToken>,
+) -> Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error> {
+    let limits =
+        ListLimits { pages: spec.limits.max_list_pages, tools: spec.limits.max_tools };
+    connection
+        .list_tools(limits, spec.limits.list, cancel)
+        .await
+        .map(read_listing)
+        .map_err(|error| list_error(&error, spec, connection))
+}
+
+/// How long the steps of closing this server's connections may take.
+pub(super) fn close_limits(spec: &ServerSpec) -> CloseLimits {
+    let limits = &spec.limits;
+    CloseLimits {
+        flush: limits.close_stdin_grace,
+        grace: Grace { eof: limits.close_stdin_grace, term: limits.close_term_grace },
+    }
+}
+
+async fn prepare(
+    spec: &Arc<ServerSpec>,
+    events: EventSink,
+    cancel: CancellationToken,
+) -> Result<Opening, OpenError> {
+    let shared = &spec.shared;
+    let environment = Environment::read(&*shared.environment);
+    let context = ResolveContext {
+        environment: &environment,
+        base_dir: &shared.base_dir,
+        expand: shared.expand,
+        default_inherit_env: shared.default_inherit_env.as_deref(),
+        resident: shared.resident,
+        secret_commands: shared.secret_commands.as_ref(),
+        limits: &spec.limits,
+    };
+    let resolved = resolve(&spec.definition, &context)
+        .await
+        .map_err(|problem| OpenError::new(ErrorKind::Config, problem.to_string()))?;
+    if events.generation == 1 {
+        for warning in &resolved.warnings {
+            events.push(EventKind::Note { message: warning.to_string() });
+        }
+    }
+    let target = target(spec, resolved.server)?;
+    Ok(Opening {
+        target,
+        limits: spec.limits.clone(),
+        client: shared.client.clone(),
+        wait_for: shared.wait_for.clone(),
+        events,
+        redactor: resolved.redactor,
+        cancel,
+    })
+}
+
+fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenError> {
+    let failed = |error: Error| OpenError { error, exit: None, stderr_tail: String::new() };
+    match resolved {
+        ResolvedServer::Stdio { program, args, environment, directory, .. } => Ok(Target::Stdio {
+            program,
+            args,
+            environment,
+            directory,
+            engine: spec.shared.engine.get().map_err(failed)?,
+            guarded: spec.shared.guardian,
+        }),
+        ResolvedServer::Remote { url, headers, kind, legacy_sse_allowed } => {
+            let url = reqwest::Url::parse(&url).map_err(|error| {
+                OpenError::new(ErrorKind::Config, format!("the url cannot be used: {error}"))
+            })?;
+            let mut options = HttpOptions::new(url);
+            options.headers = headers;
+            options.max_message_bytes = spec.limits.max_message_bytes;
+            options.delete_timeout = spec.limits.close_http_delete;
+            options.listen_backoff_cap = spec.limits.listen_max_delay;
+            Ok(Target::Remote {
+                client: spec.http.get(&spec.limits).map_err(failed)?,
+                options,
+                legacy: kind == RemoteKind::Sse,
+                legacy_fallback: legacy_sse_allowed,
+            })
+        }
+    }
+}
+
+fn list_error(error: &ListError, spec: &ServerSpec, connection: &Connection) -> Error {
+    let (kind, message) = match error {
+        ListError::Request(RequestError::Cancelled { .. }) => return cancelled().error,
+        ListError::Request(RequestError::Closed { .. }) => {
+            (ErrorKind::Closed, "closed while the tools were listed".to_owned())
+        }
+        ListError::Request(RequestError::Timeout { after, .. }) => (
+            ErrorKind::Timeout,
+            format!("the tools were not listed within {} ms", after.as_millis()),
+        ),
+        ListError::Request(RequestError::Dropped { reason, .. }) => (
+            ErrorKind::Dropped,
+            match reason {
+                Some(reason) => format!("{reason} while the tools were listed"),
+                None => "the connection was lost while the tools were listed".to_owned(),
+            },
+        ),
+        ListError::Request(RequestError::TooLarge(limit)) => (
+            ErrorKind::Protocol,
+            format!("a page of tools is larger than the limit of {limit} bytes"),
+        ),
+        ListError::Request(RequestError::Transport(failure)) => {
+            let kind = match failure {
+                RequestFailure::Unauthorized { .. } | RequestFailure::Forbidden { .. } => {
+                    ErrorKind::NeedsAuth
+                }
+                _ => ErrorKind::Connect,
+            };
+            (kind, format!("the tools cannot be listed: {failure}"))
+        }
+        ListError::Reply(ReplyError::Error { code, message, .. }) => (
+            ErrorKind::Protocol,
+            format!("the server refused `tools/list`: {message} ({code})"),
+        ),
+        ListError::Reply(ReplyError::Malformed(reason)) => {
+            (ErrorKind::Protocol, format!("the answer to `tools/list` cannot be used: {reason}"))
+        }
+        ListError::RepeatedCursor => (
+            ErrorKind::Protocol,
+            "the server's list of tools never ends: it repeats a cursor".to_owned(),
+        ),
+        ListError::TooManyPages(limit) => {
+            (ErrorKind::Protocol, format!("the list of tools has more than {limit} pages"))
+        }
+        ListError::TooManyTools(limit) => {
+            (ErrorKind::Protocol, format!("the server lists more than {limit} tools"))
+        }
+    };
+    Error::new(kind, connection.mask(&message)).of_server(&spec.name)
+}
+
+fn cancelled() -> OpenError {
+    OpenError::new(ErrorKind::Cancelled, "cancelled by the caller")
+}

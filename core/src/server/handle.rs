@@ -1,0 +1,230 @@
+//! [`Server`]: how others see a server and talk to its task.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::snapshot::Snapshot;
+use super::spec::ServerSpec;
+use super::task::{Command, Done, Task, Waiter};
+use crate::catalog::CatalogStore;
+use crate::config::Lazy;
+use crate::error::{Error, ErrorKind};
+use crate::event::{State, Status};
+
+/// Commands that may wait for the task; more wait to be sent.
+const COMMAND_QUEUE: usize = 64;
+
+/// A server of a source. Its tools hold it too, so it outlives the source; closed, it only says so.
+pub(crate) struct Server {
+    spec: Arc<ServerSpec>,
+    commands: mpsc::Sender<Command>,
+    snapshot: watch::Receiver<Snapshot>,
+    catalog: Weak<CatalogStore>,
+    waiters: AtomicU64,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Server").field("name", &self.spec.name).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Starts the task of a server. Nothing is connected yet; a lazy server's tools are known when
+    /// this returns.
+    pub(crate) async fn launch(spec: Arc<ServerSpec>, catalog: &Arc<CatalogStore>) -> Arc<Self> {
+        let status = match (spec.definition.enabled, spec.lazy) {
+            (false, _) => Status::Disabled,
+            (true, Lazy::Yes) => Status::Connected,
+            (true, Lazy::No | Lazy::List) => Status::Failed,
+        };
+        let (publisher, snapshot) = watch::channel(Snapshot::initial(status));
+        let (commands, inbox) = mpsc::channel(COMMAND_QUEUE);
+        let server = Arc::new(Self {
+            spec: Arc::clone(&spec),
+            commands,
+            snapshot,
+            catalog: Arc::downgrade(catalog),
+            waiters: AtomicU64::new(1),
+        });
+        if spec.definition.enabled {
+            let mut task = Task::new(Arc::clone(&server), Arc::clone(catalog), inbox, publisher);
+            if spec.lazy == Lazy::Yes {
+                task.offer_unstarted().await;
+            }
+            spec.shared.tasks.spawn(task.run());
+        }
+        server
+    }
+
+    pub(crate) fn spec(&self) -> &Arc<ServerSpec> {
+        &self.spec
+    }
+
+    pub(super) fn catalog(&self) -> Option<Arc<CatalogStore>> {
+        self.catalog.upgrade()
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.snapshot.borrow().clone()
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Snapshot> {
+        self.snapshot.clone()
+    }
+
+    /// The state and the status alone, without cloning the rest.
+    pub(crate) fn standing(&self) -> (State, Status) {
+        let snapshot = self.snapshot.borrow();
+        (snapshot.state, snapshot.status)
+    }
+
+    /// Connects, unless that is done or under way, and waits for the outcome.
+    pub(crate) async fn start(&self, cancel: &CancellationToken) -> Result<(), Error> {
+        self.ask(Command::Start, cancel.cancelled()).await
+    }
+
+    /// Connects to list and disconnects, unless the list is known.
+    pub(crate) async fn list_once(&self, cancel: &CancellationToken) -> Result<(), Error> {
+        self.ask(Command::ListOnce, cancel.cancelled()).await
+    }
+
+    /// Disconnects and connects again.
+    pub(crate) async fn restart(&self, cancel: &CancellationToken) -> Result<(), Error> {
+        self.ask(Command::Restart, cancel.cancelled()).await
+    }
+
+    /// Connects for a call; whoever else waits for it shares the attempt. A call that goes away
+    /// leaves the attempt running: the next call wants it too.
+    pub(super) async fn wake(&self) -> Result<(), Error> {
+        self.tell(|done| Command::Wake(Waiter { id: 0, done })).await
+    }
+
+    /// Disconnects and waits until nothing of the server is left.
+    pub(crate) async fn stop(&self) -> Result<(), Error> {
+        self.check_enabled()?;
+        let (done, answer) = oneshot::channel();
+        self.send(Command::Stop(done)).await?;
+        answer.await.map_err(|_| self.closed())
+    }
+
+    /// Fetches the list again and publishes what changed.
+    pub(crate) async fn refresh(&self) -> Result<(), Error> {
+        self.tell(Command::Refresh).await
+    }
+
+    /// Replaces the session of this generation, unless that is done already.
+    pub(super) async fn replace_session(&self, generation: u64) -> Result<(), Error> {
+        self.tell(|done| Command::ReplaceSession { generation, done }).await
+    }
+
+    /// Waits until the first attempt is under way, or over.
+    pub(crate) async fn begun(&self) {
+        let spec = &self.spec;
+        if !spec.definition.enabled || spec.lazy == Lazy::Yes {
+            return;
+        }
+        let mut snapshot = self.snapshot.clone();
+        let begun = snapshot.wait_for(|now| {
+            now.closed || now.state != State::Stopped || now.generation > 0
+        });
+        // A task that has ended begins nothing.
+        let _ = begun.await;
+    }
+
+    /// Waits until the server is in one of these states.
+    pub(crate) async fn wait_for(
+        &self,
+        states: &[State],
+        timeout: Duration,
+    ) -> Result<State, Error> {
+        let mut snapshot = self.snapshot.clone();
+        let reached = snapshot.wait_for(|snapshot| states.contains(&snapshot.state));
+        match tokio::time::timeout(timeout, reached).await {
+            Ok(Ok(snapshot)) => Ok(snapshot.state),
+            Ok(Err(_)) => Err(self.closed()),
+            Err(_) => {
+                let names: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
+                let message = format!(
+                    "still {} after {} ms, waited for {}",
+                    self.standing().0,
+                    timeout.as_millis(),
+                    names.join(" or ")
+                );
+                Err(Error::new(ErrorKind::Timeout, message).of_server(&self.spec.name))
+            }
+        }
+    }
+
+    /// Sends a command whose waiter may go away: then the task is told, so that an attempt that
+    /// nobody waits for any more ends.
+    async fn ask(
+        &self,
+        command: fn(Waiter) -> Command,
+        cancelled: impl Future<Output = ()>,
+    ) -> Result<(), Error> {
+        self.check_enabled()?;
+        let id = self.waiters.fetch_add(1, Ordering::Relaxed);
+        let (done, answer) = oneshot::channel();
+        self.send(command(Waiter { id, done })).await?;
+        let mut guard = Abandon { server: self, id: Some(id) };
+        tokio::select! {
+            biased;
+            result = answer => {
+                guard.id = None;
+                result.unwrap_or_else(|_| Err(self.closed()))
+            }
+            () = cancelled => {
+                guard.id = None;
+                // Told before this returns, so that the caller sees no attempt after its cancel.
+                self.send(Command::Abandon(id)).await?;
+                let error = Error::new(ErrorKind::Cancelled, "cancelled by the caller");
+                Err(error.of_server(&self.spec.name))
+            }
+        }
+    }
+
+    async fn tell(&self, command: impl FnOnce(Done) -> Command) -> Result<(), Error> {
+        self.check_enabled()?;
+        let (done, answer) = oneshot::channel();
+        self.send(command(done)).await?;
+        answer.await.unwrap_or_else(|_| Err(self.closed()))
+    }
+
+    async fn send(&self, command: Command) -> Result<(), Error> {
+        self.commands.send(command).await.map_err(|_| self.closed())
+    }
+
+    fn check_enabled(&self) -> Result<(), Error> {
+        if self.spec.definition.enabled {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Disabled, "switched off by its configuration");
+        Err(error.of_server(&self.spec.name))
+    }
+
+    fn closed(&self) -> Error {
+        Error::new(ErrorKind::Closed, "the source was closed").of_server(&self.spec.name)
+    }
+}
+
+/// Tells the task that a waiter has gone, when its future is dropped.
+struct Abandon<'a> {
+    server: &'a Server,
+    id: Option<u64>,
+}
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            // A full queue only means that the attempt runs to its end.
+            let _ = self.server.commands.try_send(Command::Abandon(id));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a server's task works from.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_resident_process::Engine;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::catalog::ListingCache;
+use crate::config::{
+    EnvironmentProvider, ExpandMode, Lazy, Limits, SecretCommands, ServerDefinition,
+};
+use crate::error::{Error, ErrorKind};
+use crate::event::EventLog;
+use crate::protocol::{ClientIdentity, WaitFor};
+use crate::transport::http::HttpClient;
+
+/// What all servers of a source share.
+pub(crate) struct Shared {
+    pub(crate) events: EventLog,
+    pub(crate) environment: Arc<dyn EnvironmentProvider>,
+    pub(crate) client: ClientIdentity,
+    pub(crate) wait_for: Option<Arc<dyn WaitFor>>,
+    pub(crate) base_dir: PathBuf,
+    pub(crate) expand: Option<ExpandMode>,
+    pub(crate) default_inherit_env: Option<Vec<String>>,
+    pub(crate) resident: bool,
+    pub(crate) secret_commands: Option<SecretCommands>,
+    pub(crate) cache: Option<ListingCache>,
+    pub(crate) guardian: bool,
+    pub(crate) replay_repeatable_calls: bool,
+    /// Cancelled by close: ends attempts and waits at once.
+    pub(crate) closing: CancellationToken,
+    /// Cancelled when a close takes too long: what is left is let go, and so killed.
+    pub(crate) overdue: CancellationToken,
+    /// Everything that runs for the source; a close waits for it.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) engine: EngineCell,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Shared").field("base_dir", &self.base_dir).finish_non_exhaustive()
+    }
+}
+
+/// The process engine, started when the first process is, and let go at close.
+#[derive(Default)]
+pub(crate) struct EngineCell(Mutex<Option<Arc<Engine>>>);
+
+impl EngineCell {
+    pub(crate) fn get(&self) -> Result<Arc<Engine>, Error> {
+        let mut engine = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = &*engine {
+            return Ok(Arc::clone(engine));
+        }
+        let started = Engine::shared().map_err(|error| {
+            Error::new(ErrorKind::Spawn, format!("cannot prepare to start processes: {error}"))
+        })?;
+        Ok(Arc::clone(engine.insert(started)))
+    }
+
+    pub(crate) fn release(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// One server of a source.
+#[derive(Debug)]
+pub(crate) struct ServerSpec {
+    pub(crate) name: Arc<str>,
+    pub(crate) definition: ServerDefinition,
+    pub(crate) limits: Limits,
+    pub(crate) lazy: Lazy,
+    /// Whether the definition's choice of tools counts.
+    pub(crate) filtered: bool,
+    /// Whether a lost server is started again by itself.
+    pub(crate) auto_restart: bool,
+    /// Whether a changed list is followed.
+    pub(crate) live_tool_list: bool,
+    /// The name of its listing in the cache.
+    pub(crate) listing_key: String,
+    /// Reused by all connections to a remote server, so that its sockets are.
+    pub(crate) http: HttpCell,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// The pooled client of a remote server, made when it is first needed.
+#[derive(Debug, Default)]
+pub(crate) struct HttpCell(Mutex<Option<HttpClient>>);
+
+impl HttpCell {
+    pub(crate) fn get(&self, limits: &Limits) -> Result<HttpClient, Error> {
+        let mut client = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = &*client {
+            return Ok(client.clone());
+        }
+        let made = HttpClient::new(limits.connect)
+            .map_err(|error| Error::new(ErrorKind::Connect, error.to_string()))?;
+        Ok(client.insert(made).clone())
+    }
+}

@@ -1,0 +1,302 @@
+//! `load_mcp`: every server of a configuration behind one list of tools (SPEC section 2).
+
+mod inventory;
+mod load;
+mod options;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use crate::catalog::{Catalog, CatalogStore};
+use crate::config::{ConfigProblem, Limits};
+use crate::error::{Error, ErrorKind};
+use crate::event::{Event, EventKind, State, Status, Subscription, observe};
+use crate::server::{Server, Shared};
+use crate::tool::Tool;
+
+pub use inventory::{InventoryEntry, list_mcp_tools};
+pub use load::load_mcp;
+pub use options::{LoadOptions, Wait};
+
+/// The servers of a configuration, kept usable until [`close`](McpSource::close).
+///
+/// Dropping a source without closing it ends its servers in the background; `close` waits until
+/// nothing of them is left.
+pub struct McpSource {
+    catalog: Arc<CatalogStore>,
+    shared: Arc<Shared>,
+    /// In the order of the configuration. Entries that cannot be used have no server.
+    entries: Vec<Entry>,
+    problems: Vec<ConfigProblem>,
+    limits: Limits,
+}
+
+/// One entry of the configuration.
+struct Entry {
+    name: Arc<str>,
+    server: Result<Arc<Server>, ConfigProblem>,
+}
+
+/// What is known of one server, for people and for logs.
+#[derive(Debug, Clone)]
+pub struct ServerInfo {
+    /// The server's name in the configuration.
+    pub server: String,
+    /// Its state.
+    pub state: State,
+    /// How its newest attempt ended.
+    pub status: Status,
+    /// The number of its newest connection; 0 before there was one.
+    pub generation: u64,
+    /// How often it was connected again by itself.
+    pub restarts: u32,
+    /// The id of its process, while it runs as one.
+    pub process_id: Option<u32>,
+    /// How it introduced itself, while it is connected: name and version.
+    pub introduced_as: Option<(String, String)>,
+    /// The revision of the protocol that both sides agreed on, while it is connected.
+    pub protocol_version: Option<String>,
+    /// Why its newest attempt failed, or why it was lost.
+    pub last_error: Option<Error>,
+}
+
+impl McpSource {
+    /// The tools of all servers, as they are now. A list once taken never changes.
+    pub fn tools(&self) -> Vec<Arc<Tool>> {
+        self.catalog.catalog().tools().to_vec()
+    }
+
+    /// The same list with its version, shared instead of copied.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.catalog()
+    }
+
+    /// The tool that a model knows by this name.
+    pub fn tool(&self, name: &str) -> Option<Arc<Tool>> {
+        self.catalog.catalog().tool(name).cloned()
+    }
+
+    /// The server, and the tool's own name on it, behind a name for models. Remembers names of tools
+    /// that are gone.
+    pub fn owner_of(&self, name: &str) -> Option<(String, String)> {
+        self.catalog.owner(name)
+    }
+
+    /// The name for models of a server's tool.
+    pub fn name_of(&self, server: &str, tool: &str) -> Option<String> {
+        self.catalog.name(server, tool)
+    }
+
+    /// How the newest attempt of each server ended.
+    pub fn status(&self) -> BTreeMap<String, Status> {
+        self.entries.iter().map(|entry| (entry.name.to_string(), entry.status())).collect()
+    }
+
+    /// The names of all servers, in the order of the configuration.
+    pub fn servers(&self) -> Vec<String> {
+        self.entries.iter().map(|entry| entry.name.to_string()).collect()
+    }
+
+    /// A server's state.
+    pub fn state(&self, server: &str) -> Result<State, Error> {
+        Ok(match &self.entry(server)?.server {
+            Ok(server) => server.standing().0,
+            Err(_) => State::Error,
+        })
+    }
+
+    /// What is known of a server.
+    pub fn info(&self, server: &str) -> Result<ServerInfo, Error> {
+        let entry = self.entry(server)?;
+        let name = entry.name.to_string();
+        Ok(match &entry.server {
+            Ok(server) => {
+                let snapshot = server.snapshot();
+                let identity = snapshot.connection.as_ref().map(|c| c.identity().clone());
+                ServerInfo {
+                    server: name,
+                    state: snapshot.state,
+                    status: snapshot.status,
+                    generation: snapshot.generation,
+                    restarts: snapshot.restarts,
+                    process_id: snapshot.connection.as_ref().and_then(|c| c.process_id()),
+                    protocol_version: identity.as_ref().map(|i| i.protocol_version.clone()),
+                    introduced_as: identity.map(|i| (i.name, i.version)),
+                    last_error: snapshot.last_error,
+                }
+            }
+            Err(problem) => ServerInfo {
+                server: name,
+                state: State::Error,
+                status: Status::Failed,
+                generation: 0,
+                restarts: 0,
+                process_id: None,
+                introduced_as: None,
+                protocol_version: None,
+                last_error: Some(config_error(problem)),
+            },
+        })
+    }
+
+    /// What is wrong in the configuration, entries that cannot be used included.
+    pub fn problems(&self) -> &[ConfigProblem] {
+        &self.problems
+    }
+
+    /// Connects a server, unless that is done or under way, and waits for the outcome.
+    ///
+    /// `cancel` ends the wait; an attempt that nobody else waits for ends with it.
+    pub async fn start(&self, server: &str, cancel: Option<&CancellationToken>) -> Result<(), Error> {
+        self.server(server)?.start(&token(cancel)).await
+    }
+
+    /// Disconnects a server and waits until nothing of it is left. It stays stopped until it is
+    /// started again; its tools stay listed.
+    pub async fn stop(&self, server: &str) -> Result<(), Error> {
+        self.server(server)?.stop().await
+    }
+
+    /// Disconnects a server and connects it again. Calls that run fail at once.
+    ///
+    /// `cancel` ends the wait; an attempt that nobody else waits for ends with it and leaves no
+    /// process.
+    pub async fn restart(
+        &self,
+        server: &str,
+        cancel: Option<&CancellationToken>,
+    ) -> Result<(), Error> {
+        self.server(server)?.restart(&token(cancel)).await
+    }
+
+    /// Lists a server's tools again, or those of all that are connected, and publishes what changed.
+    /// Safe while calls run. A list that cannot be fetched leaves the last good one in place.
+    pub async fn refresh(&self, server: Option<&str>) -> Result<(), Error> {
+        match server {
+            Some(server) => self.server(server)?.refresh().await,
+            None => {
+                let running = self.servers_running();
+                let results = join_all(running.map(|server| server.refresh())).await;
+                results.into_iter().collect()
+            }
+        }
+    }
+
+    /// Waits until a server is in one of `states`, for at most `timeout`.
+    pub async fn wait_for(
+        &self,
+        server: &str,
+        states: &[State],
+        timeout: Duration,
+    ) -> Result<State, Error> {
+        self.server(server)?.wait_for(states, timeout).await
+    }
+
+    /// Calls `observer` at each change of a server's state, in order, on a task of its own.
+    pub fn on_state_change(
+        &self,
+        observer: impl Fn(&str, State) + Send + 'static,
+    ) -> Subscription {
+        observe(&self.shared.events, move |event: Event| {
+            if let EventKind::State { to, .. } = event.kind {
+                observer(&event.server, to);
+            }
+        })
+    }
+
+    /// Calls `observer` with the server's name when its part of the list changed, on a task of its
+    /// own.
+    pub fn on_tools_change(&self, observer: impl Fn(&str) + Send + 'static) -> Subscription {
+        observe(&self.shared.events, move |event: Event| {
+            if let EventKind::ToolsChanged { .. } = event.kind {
+                observer(&event.server);
+            }
+        })
+    }
+
+    /// Calls `observer` at each event, in order, on a task of its own.
+    pub fn on_event(&self, observer: impl Fn(&Event) + Send + 'static) -> Subscription {
+        observe(&self.shared.events, move |event: Event| observer(&event))
+    }
+
+    /// The newest events after `sequence`, oldest first; 0 gives all that are kept.
+    pub fn events(&self, sequence: u64) -> Vec<Event> {
+        self.shared.events.after(sequence)
+    }
+
+    /// The limits that hold for servers without limits of their own.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Disconnects every server and waits until no process, task or connection of theirs is left,
+    /// all at once and within the limit of a whole close. Calling it again is harmless.
+    pub async fn close(&self) {
+        self.shared.closing.cancel();
+        self.shared.tasks.close();
+        if tokio::time::timeout(self.limits.close_total, self.shared.tasks.wait()).await.is_err() {
+            // Whatever still runs lets go of its processes now, which kills them.
+            self.shared.overdue.cancel();
+            self.shared.tasks.wait().await;
+        }
+        self.shared.engine.release();
+        self.shared.events.end();
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry, Error> {
+        self.entries.iter().find(|entry| &*entry.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.entries.iter().map(|entry| &*entry.name).collect();
+            let message = match names.len() {
+                0 => format!("there is no server `{name}`: the configuration has none"),
+                _ => format!("there is no server `{name}`; there are: {}", names.join(", ")),
+            };
+            Error::new(ErrorKind::UnknownServer, message)
+        })
+    }
+
+    fn server(&self, name: &str) -> Result<&Arc<Server>, Error> {
+        self.entry(name)?.server.as_ref().map_err(config_error)
+    }
+
+    fn servers_running(&self) -> impl Iterator<Item = &Arc<Server>> {
+        self.entries
+            .iter()
+            .filter_map(|entry| entry.server.as_ref().ok())
+            .filter(|server| server.standing().0 == State::Running)
+    }
+}
+
+impl Drop for McpSource {
+    fn drop(&mut self) {
+        self.shared.closing.cancel();
+        self.shared.tasks.close();
+    }
+}
+
+impl fmt::Debug for McpSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("McpSource").field("status", &self.status()).finish_non_exhaustive()
+    }
+}
+
+impl Entry {
+    fn status(&self) -> Status {
+        match &self.server {
+            Ok(server) => server.standing().1,
+            Err(_) => Status::Failed,
+        }
+    }
+}
+
+fn config_error(problem: &ConfigProblem) -> Error {
+    Error::new(ErrorKind::Config, problem.to_string())
+}
+
+fn token(cancel: Option<&CancellationToken>) -> CancellationToken {
+    cancel.cloned().unwrap_or_default()
+}

@@ -1,0 +1,91 @@
+//! What a host chooses when it loads a configuration.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{
+    AutoRestart, CommandRunner, EnvironmentProvider, ExpandMode, HostEnvironment, LimitOverrides,
+};
+use crate::protocol::WaitFor;
+
+/// For how many servers a load waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wait {
+    /// For all of them: connected or failed.
+    #[default]
+    All,
+    /// Until all are connected or failed, or until one is connected and no other has followed for
+    /// half a second: a slow server does not delay the others, and joins them later.
+    Ready,
+    /// For none.
+    None,
+    /// For all of them, but no longer than this.
+    For(Duration),
+}
+
+/// What a host chooses. [`Default`] is the older contract: nothing restarts, nothing is followed, the
+/// whole environment is inherited, and the load waits for all servers.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct LoadOptions {
+    /// Asks a person on behalf of a server. Only with it servers are told that they may ask.
+    pub wait_for: Option<Arc<dyn WaitFor>>,
+    /// Ends the load: nothing that it started is left.
+    pub cancel: Option<CancellationToken>,
+    /// Whether a lost server is started again by itself.
+    pub auto_restart: Option<AutoRestart>,
+    /// Whether a list that a server says it changed is fetched again.
+    pub live_tool_list: Option<bool>,
+    /// One switch for hosts that run for days: `auto_restart`, `live_tool_list`, the safe base
+    /// environment and expansion in all fields. What is set beside it wins.
+    pub resident: bool,
+    /// The variables that servers without their own `inheritEnv` inherit.
+    pub default_inherit_env: Option<Vec<String>>,
+    /// Which fields are expanded.
+    pub expand: Option<ExpandMode>,
+    /// For how many servers the load waits.
+    pub wait: Wait,
+    /// What relative paths are relative to, and where processes run. Unset: the working directory.
+    pub base_dir: Option<PathBuf>,
+    /// Where variables come from. Unset: this process.
+    pub environment: Option<Arc<dyn EnvironmentProvider>>,
+    /// Runs values that begin with `!`. Unset: they are not run, but passed on as they are.
+    pub secret_commands: Option<Arc<dyn CommandRunner>>,
+    /// Limits for servers without their own.
+    pub limits: LimitOverrides,
+    /// Where listings of lazy servers are kept. Unset: they are not kept.
+    pub cache_dir: Option<PathBuf>,
+    /// Whether a host that is killed takes its servers with it. On unless this says no.
+    pub guardian: Option<bool>,
+    /// Sends a call again that was running when the connection was lost, when its tool says that
+    /// this does no harm (`readOnlyHint`, `idempotentHint`).
+    pub replay_repeatable_calls: bool,
+    /// Connects everything once, unfiltered, to list it.
+    pub(super) inventory: bool,
+    /// How this host introduces itself: name and version.
+    pub client_info: Option<(String, String)>,
+}
+
+impl LoadOptions {
+    pub(super) fn environment(&self) -> Arc<dyn EnvironmentProvider> {
+        self.environment.clone().unwrap_or_else(|| Arc::new(HostEnvironment))
+    }
+}
+
+impl fmt::Debug for LoadOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("LoadOptions")
+            .field("auto_restart", &self.auto_restart)
+            .field("live_tool_list", &self.live_tool_list)
+            .field("resident", &self.resident)
+            .field("default_inherit_env", &self.default_inherit_env)
+            .field("expand", &self.expand)
+            .field("wait", &self.wait)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,99 @@
+//! What a call gives back.
+
+use std::sync::Arc;
+
+use bytestring::ByteString;
+
+use super::render::render;
+use crate::error::{CallError, Executed, FailureKind};
+use crate::json::RawJson;
+
+/// What a call gave: the text for a model, and everything that came with it.
+#[derive(Debug, Clone)]
+pub struct ToolResult {
+    /// The text for a model (SPEC 2.7).
+    pub output: String,
+    /// Whether the call failed, for whatever reason.
+    pub is_error: bool,
+    /// Who was called, and why it failed.
+    pub metadata: Metadata,
+    raw: Option<RawJson>,
+}
+
+/// Facts about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metadata {
+    /// The server's name in the configuration.
+    pub server: Arc<str>,
+    /// The tool's own name on that server.
+    pub tool: Arc<str>,
+    /// Why the call failed.
+    pub error: Option<CallError>,
+}
+
+impl ToolResult {
+    /// Reads what a server answered.
+    pub(crate) fn answered(server: &Arc<str>, tool: &Arc<str>, result: ByteString) -> Self {
+        match render(&result) {
+            Ok(rendered) => {
+                let error = rendered.is_error.then(|| {
+                    CallError::new(FailureKind::Tool, Executed::Yes, rendered.output.clone())
+                });
+                Self {
+                    output: rendered.output,
+                    is_error: rendered.is_error,
+                    metadata: Metadata { server: Arc::clone(server), tool: Arc::clone(tool), error },
+                    raw: Some(RawJson::validated(result)),
+                }
+            }
+            Err(reason) => {
+                let error = CallError::new(FailureKind::Protocol, Executed::Yes, reason);
+                Self::failed(server, tool, error)
+            }
+        }
+    }
+
+    /// A call that has no answer.
+    pub(crate) fn failed(server: &Arc<str>, tool: &Arc<str>, error: CallError) -> Self {
+        Self {
+            output: error.message.clone(),
+            is_error: true,
+            metadata: Metadata {
+                server: Arc::clone(server),
+                tool: Arc::clone(tool),
+                error: Some(error),
+            },
+            raw: None,
+        }
+    }
+
+    /// Text of this library's own, in place of an answer.
+    pub(crate) fn told(server: &Arc<str>, tool: &Arc<str>, output: String) -> Self {
+        let metadata = Metadata { server: Arc::clone(server), tool: Arc::clone(tool), error: None };
+        Self { output, is_error: false, metadata, raw: None }
+    }
+
+    /// The whole `result` as the server sent it; nothing when it sent none.
+    pub fn raw(&self) -> Option<&RawJson> {
+        self.raw.as_ref()
+    }
+
+    /// The blocks of `content` as the server sent them.
+    pub fn content(&self) -> Option<RawJson> {
+        self.member("content")
+    }
+
+    /// `structuredContent` as the server sent it.
+    pub fn structured_content(&self) -> Option<RawJson> {
+        self.member("structuredContent")
+    }
+
+    /// `_meta` as the server sent it.
+    pub fn meta(&self) -> Option<RawJson> {
+        self.member("_meta")
+    }
+
+    fn member(&self, name: &str) -> Option<RawJson> {
+        self.raw.as_ref()?.member(name).filter(|value| !value.is_null())
+    }
+}

@@ -1,0 +1,185 @@
+//! A server's standard input and output: one JSON-RPC message a line.
+//!
+//! Knows nothing of what the messages mean. Two tasks serve a link: a reader that hands each line to
+//! the [`Inbound`] in wire order and never waits, and a writer that gives up when the server does not
+//! take a byte for longer than the write-stall limit.
+
+mod framing;
+mod outgoing;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use self::framing::{Line, LineBuffer};
+use self::outgoing::Outgoing;
+use super::inbound::{Inbound, Origin};
+use super::{DropCause, RequestFailure};
+
+/// Capacity that a drained write buffer keeps, in bytes.
+const WRITE_BUFFER_KEPT: usize = 1024 * 1024;
+
+/// Limits of one link.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StdioOptions {
+    /// A longer message is refused, in bytes.
+    pub(crate) max_message_bytes: usize,
+    /// Requests wait while so much is unwritten, in bytes.
+    pub(crate) max_unwritten_bytes: usize,
+    /// The server must take a byte within this time.
+    pub(crate) write_stall: Duration,
+}
+
+/// The two pipes of a running server.
+#[derive(Debug)]
+pub(crate) struct StdioLink {
+    outgoing: Arc<Outgoing>,
+    dropped: watch::Receiver<Option<DropCause>>,
+    tasks: Mutex<Option<Tasks>>,
+}
+
+/// Ends with its owner: a task that outlived the link would keep the pipes open.
+#[derive(Debug)]
+struct Tasks {
+    reader: JoinHandle<()>,
+    writer: JoinHandle<()>,
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.reader.abort();
+        self.writer.abort();
+    }
+}
+
+impl StdioLink {
+    /// Starts to serve the pipes.
+    pub(crate) fn start(
+        stdin: impl AsyncWrite + Unpin + Send + 'static,
+        stdout: impl AsyncRead + Unpin + Send + 'static,
+        options: StdioOptions,
+        inbound: Arc<dyn Inbound>,
+    ) -> Self {
+        let outgoing = Arc::new(Outgoing::new(options.max_unwritten_bytes));
+        let (sender, dropped) = watch::channel(None);
+        let drop_signal = Arc::new(DropSignal { sender, outgoing: Arc::clone(&outgoing), inbound });
+        let reader = tokio::spawn(read(stdout, options.max_message_bytes, Arc::clone(&drop_signal)));
+        let writer = tokio::spawn(write(stdin, options.write_stall, drop_signal));
+        Self { outgoing, dropped, tasks: Mutex::new(Some(Tasks { reader, writer })) }
+    }
+
+    /// Queues a request, waiting for room. Its reply arrives at the [`Inbound`].
+    pub(crate) async fn request(&self, body: &[u8]) -> Result<(), RequestFailure> {
+        self.outgoing.push(body).await.map_err(|_| RequestFailure::Closed)
+    }
+
+    /// Queues a message that expects no reply.
+    pub(crate) fn notify(&self, body: &[u8]) -> Result<(), RequestFailure> {
+        self.outgoing.push_urgent(body).map_err(|_| RequestFailure::Closed)
+    }
+
+    /// Says why the link ended, as soon as it has.
+    pub(crate) fn dropped(&self) -> watch::Receiver<Option<DropCause>> {
+        self.dropped.clone()
+    }
+
+    /// Ends the link: what is queued is given up to `flush` to be written, then the server sees the
+    /// end of its input.
+    pub(crate) async fn close(&self, flush: Duration) {
+        self.outgoing.close();
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut tasks) = tasks {
+            let _ = tokio::time::timeout(flush, &mut tasks.writer).await;
+        }
+    }
+}
+
+/// Makes a drop visible to all sides, once.
+struct DropSignal {
+    sender: watch::Sender<Option<DropCause>>,
+    outgoing: Arc<Outgoing>,
+    inbound: Arc<dyn Inbound>,
+}
+
+impl DropSignal {
+    fn set(&self, cause: DropCause) {
+        self.outgoing.close();
+        let first = self.sender.send_if_modified(|current| {
+            let first = current.is_none();
+            if first {
+                *current = Some(cause.clone());
+            }
+            first
+        });
+        if first {
+            self.inbound.dropped(&cause);
+        }
+    }
+}
+
+async fn read(mut stdout: impl AsyncRead + Unpin, limit: usize, signal: Arc<DropSignal>) {
+    let mut lines = LineBuffer::new(limit);
+    let ended = loop {
+        match stdout.read_buf(lines.space()).await {
+            Ok(0) => break DropCause::OutputClosed,
+            Ok(_) => {}
+            Err(error) => break DropCause::ReadFailed(error.to_string()),
+        }
+        while let Some(line) = lines.next() {
+            if !deliver(line, &signal) {
+                return signal.set(DropCause::MessageTooLong { limit });
+            }
+        }
+    };
+    if let Some(line) = lines.finish() {
+        deliver(line, &signal);
+    }
+    signal.set(ended);
+}
+
+/// Hands a line over. False when nobody could say whose overlong reply it was.
+fn deliver(line: Line, signal: &DropSignal) -> bool {
+    match line {
+        Line::Message(message) => {
+            signal.inbound.message(message, Origin::Shared);
+            true
+        }
+        Line::TooLong { head } => signal.inbound.too_long(&head),
+    }
+}
+
+async fn write(mut stdin: impl AsyncWrite + Unpin, stall: Duration, signal: Arc<DropSignal>) {
+    let mut batch = Vec::new();
+    while signal.outgoing.take(&mut batch).await.is_ok() {
+        if let Err(cause) = write_all(&mut stdin, &batch, stall).await {
+            return signal.set(cause);
+        }
+        batch.clear();
+        batch.shrink_to(WRITE_BUFFER_KEPT);
+    }
+    // Dropping the pipe is the server's end of file.
+}
+
+async fn write_all(
+    stdin: &mut (impl AsyncWrite + Unpin),
+    mut rest: &[u8],
+    stall: Duration,
+) -> Result<(), DropCause> {
+    while !rest.is_empty() {
+        // The limit is on one write and not on the batch: a slow reader that reads is no stall.
+        match tokio::time::timeout(stall, stdin.write(rest)).await {
+            Ok(Ok(0)) => return Err(DropCause::WriteFailed("the pipe takes nothing".to_owned())),
+            Ok(Ok(written)) => rest = &rest[written..],
+            Ok(Err(error)) => return Err(DropCause::WriteFailed(error.to_string())),
+            Err(_) => return Err(DropCause::WriteStalled(stall)),
+        }
+    }
+    match tokio::time::timeout(stall, stdin.flush()).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(DropCause::WriteFailed(error.to_string())),
+        Err(_) => Err(DropCause::WriteStalled(stall)),
+    }
+}
