@@ -85,7 +85,11 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, server: None, message: message.into() }
+        Self {
+            kind,
+            server: None,
+            message: message.into(),
+        }
     }
 
     pub(crate) fn of_server(mut self, server: &str) -> Self {

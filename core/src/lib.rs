@@ -24,8 +24,8 @@ mod transport;
 pub use crate::catalog::Catalog;
 pub use crate::config::{
     AutoRestart, CommandFailure, CommandRunner, ConfigError, ConfigInput, ConfigProblem,
-    Environment, EnvironmentProvider, ExpandMode, FixedEnvironment, HostEnvironment, LimitOverrides,
-    Limits, SecretCommand,
+    Environment, EnvironmentProvider, ExpandMode, FixedEnvironment, HostEnvironment,
+    LimitOverrides, Limits, SecretCommand,
 };
 pub use crate::error::{CallError, Error, ErrorKind, Executed, FailureKind};
 pub use crate::event::{Event, EventKind, State, Status, Subscription};

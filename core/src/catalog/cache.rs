@@ -40,7 +40,9 @@ impl ListingCache {
     /// The listing that was kept under `key`. What cannot be read counts as not there.
     pub(crate) async fn load(&self, key: &str) -> Option<Vec<RawJson>> {
         let path = self.path(key);
-        tokio::task::spawn_blocking(move || read(&path)).await.ok()?
+        tokio::task::spawn_blocking(move || read(&path))
+            .await
+            .ok()?
     }
 
     /// Keeps a listing under `key`.
@@ -103,12 +105,16 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Removes the oldest files over the limit. A failure leaves a file too many, which harms nobody.
 fn prune(directory: &Path) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
     let mut files: Vec<(SystemTime, PathBuf)> = entries
         .filter_map(|entry| {
             let entry = entry.ok()?;
             let path = entry.path();
-            let is_listing = path.extension().is_some_and(|extension| extension == "json");
+            let is_listing = path
+                .extension()
+                .is_some_and(|extension| extension == "json");
             is_listing.then_some((entry.metadata().ok()?.modified().ok()?, path))
         })
         .collect();
@@ -142,7 +148,9 @@ mod tests {
             assert_eq!(mode(&directory.path().join("listings")), 0o700);
             assert_eq!(mode(&directory.path().join("listings/k.json")), 0o600);
         }
-        let files = fs::read_dir(directory.path().join("listings")).unwrap().count();
+        let files = fs::read_dir(directory.path().join("listings"))
+            .unwrap()
+            .count();
         assert_eq!(files, 1, "nothing else is left behind");
     }
 

@@ -27,8 +27,15 @@ pub struct Catalog {
 
 impl Catalog {
     fn new(version: u64, tools: Vec<Arc<Tool>>) -> Self {
-        let places = tools.iter().enumerate().map(|(at, tool)| (tool.name().to_owned(), at));
-        Self { version, places: places.collect(), tools }
+        let places = tools
+            .iter()
+            .enumerate()
+            .map(|(at, tool)| (tool.name().to_owned(), at));
+        Self {
+            version,
+            places: places.collect(),
+            tools,
+        }
     }
 
     /// Grows by one with each change, from 0 for the empty list before any server was listed.

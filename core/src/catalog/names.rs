@@ -13,7 +13,11 @@ const HASH_DIGITS: usize = 8;
 pub(crate) fn sanitize(name: &str) -> String {
     name.chars()
         .map(|letter| {
-            if letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-') { letter } else { '_' }
+            if letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-') {
+                letter
+            } else {
+                '_'
+            }
         })
         .collect()
 }
@@ -47,7 +51,9 @@ impl NameTable {
 
     /// The name that was given to a tool.
     pub(crate) fn name(&self, server: &str, tool: &str) -> Option<&str> {
-        self.by_identity.get(&identity(server, tool)).map(String::as_str)
+        self.by_identity
+            .get(&identity(server, tool))
+            .map(String::as_str)
     }
 
     /// The tool that a name was given to.
@@ -87,7 +93,11 @@ fn hash(server: &str, tool: &str) -> String {
     hasher.update(server.as_bytes());
     hasher.update([0]);
     hasher.update(tool.as_bytes());
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -97,8 +107,10 @@ mod tests {
     fn named(tools: &[(&'static str, &'static str)]) -> (NameTable, Vec<String>) {
         let mut table = NameTable::default();
         table.assign(tools.iter().copied());
-        let names =
-            tools.iter().map(|(server, tool)| table.name(server, tool).unwrap().to_owned()).collect();
+        let names = tools
+            .iter()
+            .map(|(server, tool)| table.name(server, tool).unwrap().to_owned())
+            .collect();
         (table, names)
     }
 
@@ -110,11 +122,18 @@ mod tests {
 
     #[test]
     fn a_collision_costs_the_one_that_was_changed() {
-        let tools = [("acme", "_status"), ("acme_", "status"), ("acme", ".status")];
+        let tools = [
+            ("acme", "_status"),
+            ("acme_", "status"),
+            ("acme", ".status"),
+        ];
         let (table, names) = named(&tools);
         assert_eq!(names[0], "acme__status");
         for name in &names[1..] {
-            assert!(name.starts_with("acme__status_") && name.len() == 13 + HASH_DIGITS, "{name}");
+            assert!(
+                name.starts_with("acme__status_") && name.len() == 13 + HASH_DIGITS,
+                "{name}"
+            );
         }
         assert_ne!(names[1], names[2]);
         for ((server, tool), name) in tools.iter().zip(&names) {

@@ -55,7 +55,9 @@ impl CatalogStore {
             catalog: Arc::default(),
             held: true,
         };
-        Self { state: Mutex::new(state) }
+        Self {
+            state: Mutex::new(state),
+        }
     }
 
     /// The newest catalog.
@@ -85,13 +87,20 @@ impl CatalogStore {
             Some(old) => (in_old_order(definitions, &old.definitions), old.tools),
             None => (definitions, Vec::new()),
         };
-        let listing = Listing { definitions, backend, tools: tools.clone() };
+        let listing = Listing {
+            definitions,
+            backend,
+            tools: tools.clone(),
+        };
         state.listings.insert(Arc::clone(server), listing);
         if state.held {
             return Changes::default();
         }
         state.publish();
-        let new = state.listings.get(server).map_or(&[][..], |listing| &listing.tools);
+        let new = state
+            .listings
+            .get(server)
+            .map_or(&[][..], |listing| &listing.tools);
         compare(&tools, new)
     }
 
@@ -107,7 +116,10 @@ impl CatalogStore {
 
     /// The definitions that a server listed last.
     pub(crate) fn definitions(&self, server: &str) -> Vec<ToolDefinition> {
-        self.lock().listings.get(server).map_or_else(Vec::new, |listing| listing.definitions.clone())
+        self.lock()
+            .listings
+            .get(server)
+            .map_or_else(Vec::new, |listing| listing.definitions.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, StoreState> {
@@ -119,17 +131,26 @@ impl CatalogStore {
 impl StoreState {
     fn publish(&mut self) {
         let tools = self.listings.iter().flat_map(|(server, listing)| {
-            listing.definitions.iter().map(|definition| (&**server, &*definition.name))
+            listing
+                .definitions
+                .iter()
+                .map(|definition| (&**server, &*definition.name))
         });
         self.names.assign(tools);
         for (server, listing) in &mut self.listings {
             listing.rebuild(server, &self.names);
         }
-        let listed = self.order.iter().filter_map(|server| self.listings.get(server));
+        let listed = self
+            .order
+            .iter()
+            .filter_map(|server| self.listings.get(server));
         let tools: Vec<Arc<Tool>> = listed.flat_map(|listing| listing.tools.clone()).collect();
         let current = &self.catalog.tools;
         let same = tools.len() == current.len()
-            && tools.iter().zip(current).all(|(new, old)| Arc::ptr_eq(new, old));
+            && tools
+                .iter()
+                .zip(current)
+                .all(|(new, old)| Arc::ptr_eq(new, old));
         if !same {
             self.catalog = Arc::new(Catalog::new(self.catalog.version + 1, tools));
         }
@@ -139,27 +160,34 @@ impl StoreState {
 impl Listing {
     /// Makes the wrappers that are missing and keeps those that still fit.
     fn rebuild(&mut self, server: &Arc<str>, names: &NameTable) {
-        let mut old: HashMap<&str, &Arc<Tool>> =
-            self.tools.iter().map(|tool| (tool.server_tool(), tool)).collect();
-        let tools = self.definitions.iter().filter_map(|definition| {
-            match old.remove(&*definition.name) {
-                Some(tool) if tool.definition() == definition => Some(Arc::clone(tool)),
-                _ => {
-                    let name = names.name(server, &definition.name)?.to_owned();
-                    let backend = Arc::clone(&self.backend);
-                    let tool = Tool::new(name, Arc::clone(server), definition.clone(), backend);
-                    Some(Arc::new(tool))
-                }
-            }
-        });
+        let mut old: HashMap<&str, &Arc<Tool>> = self
+            .tools
+            .iter()
+            .map(|tool| (tool.server_tool(), tool))
+            .collect();
+        let tools =
+            self.definitions
+                .iter()
+                .filter_map(|definition| match old.remove(&*definition.name) {
+                    Some(tool) if tool.definition() == definition => Some(Arc::clone(tool)),
+                    _ => {
+                        let name = names.name(server, &definition.name)?.to_owned();
+                        let backend = Arc::clone(&self.backend);
+                        let tool = Tool::new(name, Arc::clone(server), definition.clone(), backend);
+                        Some(Arc::new(tool))
+                    }
+                });
         self.tools = tools.collect();
     }
 }
 
 /// The new definitions: those that were known in the old order, then the others as they came.
 fn in_old_order(new: Vec<ToolDefinition>, old: &[ToolDefinition]) -> Vec<ToolDefinition> {
-    let places: HashMap<&str, usize> =
-        old.iter().enumerate().map(|(at, definition)| (&*definition.name, at)).collect();
+    let places: HashMap<&str, usize> = old
+        .iter()
+        .enumerate()
+        .map(|(at, definition)| (&*definition.name, at))
+        .collect();
     let mut new = new;
     // Stable: what was not known keeps the order in which it came.
     new.sort_by_key(|definition| places.get(&*definition.name).copied().unwrap_or(usize::MAX));
@@ -174,7 +202,10 @@ fn compare(old: &[Arc<Tool>], new: &[Arc<Tool>]) -> Changes {
     let kept: HashMap<&str, &Arc<Tool>> = old.iter().map(|tool| (tool.name(), tool)).collect();
     let changed = new
         .iter()
-        .filter(|tool| kept.get(tool.name()).is_some_and(|old| !Arc::ptr_eq(old, tool)))
+        .filter(|tool| {
+            kept.get(tool.name())
+                .is_some_and(|old| !Arc::ptr_eq(old, tool))
+        })
         .map(|tool| tool.name().to_owned());
     Changes {
         added: after.difference(&before).cloned().collect(),
@@ -207,14 +238,21 @@ mod tests {
 
     fn list(store: &CatalogStore, server: &str, tools: &[(&str, &str)]) -> Changes {
         let entries = tools.iter().map(|(name, about)| {
-            RawJson::from(serde_json::json!({ "name": name, "description": about, "inputSchema": {} }))
+            RawJson::from(
+                serde_json::json!({ "name": name, "description": about, "inputSchema": {} }),
+            )
         });
         let (definitions, _) = read_listing(entries.collect());
         store.replace(&server.into(), definitions, Arc::new(Nobody))
     }
 
     fn names(store: &CatalogStore) -> Vec<String> {
-        store.catalog().tools().iter().map(|tool| tool.name().to_owned()).collect()
+        store
+            .catalog()
+            .tools()
+            .iter()
+            .map(|tool| tool.name().to_owned())
+            .collect()
     }
 
     #[test]
@@ -226,14 +264,24 @@ mod tests {
         assert_eq!(names(&store), ["b_one", "b_two", "b_three", "a_x"]);
         let before = store.catalog();
 
-        let changes = list(&store, "b", &[("new", ""), ("three", "3"), ("one", "other")]);
+        let changes = list(
+            &store,
+            "b",
+            &[("new", ""), ("three", "3"), ("one", "other")],
+        );
         assert_eq!(changes.added, ["b_new"]);
         assert_eq!(changes.removed, ["b_two"]);
         assert_eq!(changes.changed, ["b_one"]);
         assert_eq!(names(&store), ["b_one", "b_three", "b_new", "a_x"]);
         let after = store.catalog();
-        assert!(Arc::ptr_eq(before.tool("b_three").unwrap(), after.tool("b_three").unwrap()));
-        assert!(!Arc::ptr_eq(before.tool("b_one").unwrap(), after.tool("b_one").unwrap()));
+        assert!(Arc::ptr_eq(
+            before.tool("b_three").unwrap(),
+            after.tool("b_three").unwrap()
+        ));
+        assert!(!Arc::ptr_eq(
+            before.tool("b_one").unwrap(),
+            after.tool("b_one").unwrap()
+        ));
         assert_eq!(after.version(), before.version() + 1);
     }
 

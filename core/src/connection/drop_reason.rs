@@ -35,13 +35,21 @@ impl DropReason {
         mask: impl Fn(&str) -> String,
     ) -> Self {
         let Some(process) = process else {
-            return Self { cause, exit: None, stderr_tail: String::new() };
+            return Self {
+                cause,
+                exit: None,
+                stderr_tail: String::new(),
+            };
         };
         let exit = tokio::time::timeout(EXIT_WAIT, process.exited()).await.ok();
         if exit.is_some() {
             let _ = tokio::time::timeout(STDERR_WAIT, process.stderr_drained()).await;
         }
-        Self { cause, exit, stderr_tail: mask(&process.stderr_tail()) }
+        Self {
+            cause,
+            exit,
+            stderr_tail: mask(&process.stderr_tail()),
+        }
     }
 }
 
@@ -57,13 +65,21 @@ impl fmt::Display for DropReason {
 
 /// The last lines of standard error as a part of a one-line message; empty when there are none.
 pub(crate) fn quote_stderr(tail: &str) -> String {
-    let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = tail
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     if lines.is_empty() {
         return String::new();
     }
     let quoted = lines[lines.len().saturating_sub(QUOTED_LINES)..].join(" | ");
     let from = quoted.chars().count().saturating_sub(QUOTED_CHARACTERS);
-    let quoted: String = quoted.chars().skip(from).filter(|letter| !letter.is_control()).collect();
+    let quoted: String = quoted
+        .chars()
+        .skip(from)
+        .filter(|letter| !letter.is_control())
+        .collect();
     format!("; its stderr ends with: {quoted}")
 }
 

@@ -45,9 +45,16 @@ pub(crate) enum RequestError {
     Transport(RequestFailure),
     /// The connection ended by itself. Nothing when it had ended before the request was sent and
     /// the reason is still being found out.
-    Dropped { reason: Option<Arc<DropReason>>, sent: bool },
+    Dropped {
+        reason: Option<Arc<DropReason>>,
+        sent: bool,
+    },
     /// A limit of time ran out.
-    Timeout { limit: TimeLimit, after: Duration, sent: bool },
+    Timeout {
+        limit: TimeLimit,
+        after: Duration,
+        sent: bool,
+    },
     /// The caller cancelled.
     Cancelled { sent: bool },
     /// The connection was closed by its owner.
@@ -78,7 +85,11 @@ impl RequestError {
             | RequestError::Cancelled { sent }
             | RequestError::Closed { sent } => *sent,
         };
-        if sent { Executed::Unknown } else { Executed::No }
+        if sent {
+            Executed::Unknown
+        } else {
+            Executed::No
+        }
     }
 }
 
@@ -105,16 +116,29 @@ impl Lane {
         let mut clock = Clock::start(options.deadlines);
         let _slot = self.slot(&clock, options.cancel).await?;
         let ticket = self.calls.open().map_err(|ended| match ended {
-            Ended::Dropping => RequestError::Dropped { reason: None, sent: false },
-            Ended::Dropped(reason) => RequestError::Dropped { reason: Some(reason), sent: false },
+            Ended::Dropping => RequestError::Dropped {
+                reason: None,
+                sent: false,
+            },
+            Ended::Dropped(reason) => RequestError::Dropped {
+                reason: Some(reason),
+                sent: false,
+            },
             Ended::Closed => RequestError::Closed { sent: false },
         })?;
-        let mut call = RunningCall { ticket, link: &self.link, settled: false };
+        let mut call = RunningCall {
+            ticket,
+            link: &self.link,
+            settled: false,
+        };
 
         let id = call.ticket.id();
         let mut frame = String::with_capacity(256);
         // Writing to a string cannot fail.
-        let _ = write!(frame, r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":"#);
+        let _ = write!(
+            frame,
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":"#
+        );
         write_params(id, &mut frame);
         frame.push('}');
 
@@ -191,9 +215,10 @@ fn finish(outcome: Outcome) -> Result<Bytes, RequestError> {
     match outcome {
         Outcome::Reply(reply) => Ok(reply),
         Outcome::TooLarge(limit) => Err(RequestError::TooLarge(limit)),
-        Outcome::Dropped(reason) => {
-            Err(RequestError::Dropped { reason: Some(reason), sent: true })
-        }
+        Outcome::Dropped(reason) => Err(RequestError::Dropped {
+            reason: Some(reason),
+            sent: true,
+        }),
         Outcome::Closed => Err(RequestError::Closed { sent: true }),
     }
 }

@@ -58,7 +58,11 @@ impl Connection {
         for page_number in 0..limits.pages {
             let left = until.saturating_duration_since(Instant::now());
             let options = RequestOptions {
-                deadlines: Deadlines { idle: left, total: left, asking: left },
+                deadlines: Deadlines {
+                    idle: left,
+                    total: left,
+                    asking: left,
+                },
                 cancel,
                 progress: None,
             };
@@ -81,9 +85,10 @@ impl Connection {
             let result = match Reply::read(bytes).and_then(Reply::into_result) {
                 Ok(result) => result,
                 // A server that never said that it has tools may not know the method either.
-                Err(ReplyError::Error { code: METHOD_NOT_FOUND, .. })
-                    if page_number == 0 && !self.server.offers_tools =>
-                {
+                Err(ReplyError::Error {
+                    code: METHOD_NOT_FOUND,
+                    ..
+                }) if page_number == 0 && !self.server.offers_tools => {
                     return Ok(Vec::new());
                 }
                 Err(error) => return Err(ListError::Reply(error)),
@@ -110,11 +115,16 @@ fn append_page(
     tools: &mut Vec<RawJson>,
 ) -> Result<Option<RawJson>, ListError> {
     let page: Page<'_> = serde_json::from_str(result).map_err(|error| {
-        ListError::Reply(ReplyError::Malformed(format!("the page of tools is none: {error}")))
+        ListError::Reply(ReplyError::Malformed(format!(
+            "the page of tools is none: {error}"
+        )))
     })?;
     // A small page keeps little alive, a large one is copied entry by entry when it is used.
     tools.extend(
-        page.tools.unwrap_or_default().into_iter().map(|tool| RawJson::within(result, tool)),
+        page.tools
+            .unwrap_or_default()
+            .into_iter()
+            .map(|tool| RawJson::within(result, tool)),
     );
     Ok(page
         .next_cursor

@@ -26,8 +26,8 @@ use crate::config::Redactor;
 use crate::json::RawJson;
 use crate::protocol::Conversation;
 
-pub(crate) use self::drop_reason::{DropReason, quote_stderr};
-pub(crate) use self::lane::{Deadlines, ProgressSink, RequestError, RequestOptions, TimeLimit};
+pub(crate) use self::drop_reason::DropReason;
+pub(crate) use self::lane::{Deadlines, RequestError, RequestOptions, TimeLimit};
 pub(crate) use self::listing::ListError;
 pub(crate) use self::opening::{OpenError, Opening, Target};
 pub(crate) use self::reply::{Reply, ReplyError};
@@ -163,9 +163,10 @@ impl Connection {
     /// Gives a drop its reason, when it is known by now.
     fn explain(&self, error: RequestError) -> RequestError {
         match error {
-            RequestError::Dropped { reason: None, sent } => {
-                RequestError::Dropped { reason: self.drop_reason.get().cloned(), sent }
-            }
+            RequestError::Dropped { reason: None, sent } => RequestError::Dropped {
+                reason: self.drop_reason.get().cloned(),
+                sent,
+            },
             other => other,
         }
     }
@@ -184,8 +185,12 @@ impl Connection {
     /// Ends everything that belongs to the connection. Calling it again is harmless.
     pub(crate) async fn close(&self, limits: CloseLimits) -> Option<Closed> {
         self.refuse_calls();
-        let conversation =
-            self.resources.conversation.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let conversation = self
+            .resources
+            .conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(conversation) = conversation {
             conversation.close().await;
         }
@@ -194,7 +199,13 @@ impl Connection {
             Some(process) => Some(process.close(limits.grace).await),
             None => None,
         };
-        drop(self.resources.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(
+            self.resources
+                .slot
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
         closed
     }
 }

@@ -36,8 +36,10 @@ const MAX_UNWRITTEN: usize = 4 * 1024 * 1024;
 /// Questions to a person that one connection may have open.
 const MAX_OPEN_QUESTIONS: usize = 16;
 /// A process whose handshake failed is not waited for: it has nothing to save.
-const FAILED_GRACE: Grace =
-    Grace { eof: Duration::from_millis(500), term: Duration::from_millis(500) };
+const FAILED_GRACE: Grace = Grace {
+    eof: Duration::from_millis(500),
+    term: Duration::from_millis(500),
+};
 
 /// What is connected to.
 #[derive(Clone)]
@@ -84,7 +86,11 @@ pub(crate) struct OpenError {
 
 impl OpenError {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { error: Error::new(kind, message), exit: None, stderr_tail: String::new() }
+        Self {
+            error: Error::new(kind, message),
+            exit: None,
+            stderr_tail: String::new(),
+        }
     }
 }
 
@@ -108,10 +114,18 @@ impl Opening {
     pub(crate) async fn open(&self, slot: Option<ProcessSlot>) -> Result<Connection, OpenError> {
         match &self.target {
             Target::Stdio { .. } => self.open_stdio(slot).await,
-            Target::Remote { client, options, legacy: true, .. } => {
-                self.open_legacy(client, options).await
-            }
-            Target::Remote { client, options, legacy_fallback, .. } => {
+            Target::Remote {
+                client,
+                options,
+                legacy: true,
+                ..
+            } => self.open_legacy(client, options).await,
+            Target::Remote {
+                client,
+                options,
+                legacy_fallback,
+                ..
+            } => {
                 let refused = match self.open_http(client, options).await {
                     Err((error, Some(status)))
                         if *legacy_fallback && suggests_legacy_sse(status) =>
@@ -133,8 +147,14 @@ impl Opening {
     }
 
     async fn open_stdio(&self, slot: Option<ProcessSlot>) -> Result<Connection, OpenError> {
-        let child = self.bounded(self.limits.connect, "starting the process", self.spawn()).await?;
-        let Child { stdin, stdout, process } = child;
+        let child = self
+            .bounded(self.limits.connect, "starting the process", self.spawn())
+            .await?;
+        let Child {
+            stdin,
+            stdout,
+            process,
+        } = child;
         let parts = self.parts();
         let options = StdioOptions {
             max_message_bytes: self.limits.max_message_bytes,
@@ -148,11 +168,21 @@ impl Opening {
     }
 
     async fn spawn(&self) -> Result<Child, OpenError> {
-        let Target::Stdio { program, args, environment, directory, engine, guarded } = &self.target
+        let Target::Stdio {
+            program,
+            args,
+            environment,
+            directory,
+            engine,
+            guarded,
+        } = &self.target
         else {
             return Err(OpenError::new(ErrorKind::Internal, "not a process"));
         };
-        let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+        let path = environment
+            .iter()
+            .find(|(name, _)| name == "PATH")
+            .map(|(_, value)| value);
         let program = find_program(program, path.map(OsString::as_os_str), directory)
             .map_err(|error| OpenError::new(ErrorKind::Spawn, self.mask(&error.to_string())))?;
         let launch = Launch {
@@ -161,7 +191,10 @@ impl Opening {
             environment: environment.clone(),
             directory: directory.clone(),
             guarded: *guarded,
-            stderr: StderrOptions { ring_bytes: self.limits.stderr_bytes, sink: None },
+            stderr: StderrOptions {
+                ring_bytes: self.limits.stderr_bytes,
+                sink: None,
+            },
         };
         engine
             .spawn(launch)
@@ -176,7 +209,8 @@ impl Opening {
     ) -> Result<Connection, (OpenError, Option<StatusCode>)> {
         let parts = self.parts();
         let link = HttpLink::new(client.clone(), options.clone(), Arc::clone(&parts.inbound));
-        self.shake_hands(Arc::new(link.into()), parts, None, None).await
+        self.shake_hands(Arc::new(link.into()), parts, None, None)
+            .await
     }
 
     async fn open_legacy(
@@ -205,8 +239,10 @@ impl Opening {
         let calls = Arc::new(CallTable::default());
         let signals = Arc::new(Signals::default());
         let desk = self.wait_for.clone().map(|host| {
-            let limits =
-                AskLimits { answer: self.limits.person_wait, open: MAX_OPEN_QUESTIONS };
+            let limits = AskLimits {
+                answer: self.limits.person_wait,
+                open: MAX_OPEN_QUESTIONS,
+            };
             Arc::new(ElicitationDesk::new(host, limits, self.events.clone()))
         });
         let (conversation, inbox) = mpsc::channel(self.limits.max_queued_notifications);
@@ -219,7 +255,13 @@ impl Opening {
             redactor: self.redactor.clone(),
             max_message_bytes: self.limits.max_message_bytes,
         });
-        Parts { calls, signals, desk, inbound, inbox }
+        Parts {
+            calls,
+            signals,
+            desk,
+            inbound,
+            inbox,
+        }
     }
 
     async fn shake_hands(
@@ -260,7 +302,9 @@ impl Opening {
         let (conversation, server) = match result {
             Ok(opened) => opened,
             Err(interruption) => {
-                let failed = self.explain(interruption, &parts.signals, process.as_ref()).await;
+                let failed = self
+                    .explain(interruption, &parts.signals, process.as_ref())
+                    .await;
                 link.close(Duration::ZERO).await;
                 if let Some(process) = process {
                     process.close(FAILED_GRACE).await;
@@ -369,7 +413,14 @@ impl Opening {
         let tail = process.map_or_else(String::new, |process| self.mask(&process.stderr_tail()));
         let message = format!("{}{}", error.message(), quote_stderr(&tail));
         let error = Error::new(error.kind(), message);
-        (OpenError { error, exit: process.and_then(Process::exit), stderr_tail: tail }, None)
+        (
+            OpenError {
+                error,
+                exit: process.and_then(Process::exit),
+                stderr_tail: tail,
+            },
+            None,
+        )
     }
 
     fn transport_error(&self, failure: &RequestFailure) -> OpenError {

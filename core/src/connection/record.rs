@@ -85,7 +85,11 @@ impl CallTable {
         state.issued += 1;
         let record = Arc::new(Record::default());
         state.records.insert(id, Arc::clone(&record));
-        Ok(Ticket { table: Arc::clone(self), id, record })
+        Ok(Ticket {
+            table: Arc::clone(self),
+            id,
+            record,
+        })
     }
 
     /// Settles the call of this id. False when there is none, or it is settled already.
@@ -102,7 +106,9 @@ impl CallTable {
     /// Tells the call of this id of its progress. False when there is none.
     pub(crate) fn progress(&self, id: u64, params: Bytes) -> bool {
         let record = self.lock().records.get(&id).cloned();
-        record.map(|record| record.push(CallEvent::Progress(params))).is_some()
+        record
+            .map(|record| record.push(CallEvent::Progress(params)))
+            .is_some()
     }
 
     /// The records whose clock stops while a person is asked: the one whose id is known, or all.
@@ -358,7 +364,10 @@ mod tests {
         table.refuse();
         assert!(matches!(table.open(), Err(Ended::Dropping)));
         table.end(Ended::Closed);
-        assert!(matches!(ticket.next().await, CallEvent::Settled(Outcome::Closed)));
+        assert!(matches!(
+            ticket.next().await,
+            CallEvent::Settled(Outcome::Closed)
+        ));
         assert!(matches!(table.open(), Err(Ended::Closed)));
     }
 
@@ -370,6 +379,9 @@ mod tests {
         let waiting = tokio::spawn(async move { ticket.next().await });
         tokio::task::yield_now().await;
         table.settle(id, Outcome::TooLarge(7));
-        assert!(matches!(waiting.await.unwrap(), CallEvent::Settled(Outcome::TooLarge(7))));
+        assert!(matches!(
+            waiting.await.unwrap(),
+            CallEvent::Settled(Outcome::TooLarge(7))
+        ));
     }
 }

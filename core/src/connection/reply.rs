@@ -5,8 +5,8 @@ use bytestring::ByteString;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::protocol::Envelope;
 use crate::json::RawJson;
+use crate::protocol::Envelope;
 
 /// A reply whose text is valid UTF-8 and whose outer members are known.
 #[derive(Debug, Clone)]
@@ -14,14 +14,22 @@ pub(crate) enum Reply {
     /// The text of `result`, sharing the memory of the message.
     Result(ByteString),
     /// The server answered with an error.
-    Error { code: i64, message: String, data: Option<RawJson> },
+    Error {
+        code: i64,
+        message: String,
+        data: Option<RawJson>,
+    },
 }
 
 /// Why a reply cannot be used.
 #[derive(Debug, Clone)]
 pub(crate) enum ReplyError {
     /// The server answered with an error.
-    Error { code: i64, message: String, data: Option<RawJson> },
+    Error {
+        code: i64,
+        message: String,
+        data: Option<RawJson>,
+    },
     /// The answer is none.
     Malformed(String),
 }
@@ -41,13 +49,17 @@ impl Reply {
     pub(crate) fn read(message: Bytes) -> Result<Self, ReplyError> {
         let message = ByteString::try_from(message)
             .map_err(|_| ReplyError::Malformed("the reply is not valid UTF-8".to_owned()))?;
-        let envelope = serde_json::from_str::<Envelope<'_>>(&message)
-            .map_err(|error| ReplyError::Malformed(format!("the reply is not valid JSON: {error}")))?;
+        let envelope = serde_json::from_str::<Envelope<'_>>(&message).map_err(|error| {
+            ReplyError::Malformed(format!("the reply is not valid JSON: {error}"))
+        })?;
         if let Some(error) = envelope.error.filter(|error| error.get() != "null") {
             let error: RpcError<'_> = serde_json::from_str(error.get()).map_err(|error| {
                 ReplyError::Malformed(format!("the reply's error is none: {error}"))
             })?;
-            #[expect(clippy::cast_possible_truncation, reason = "a saturated code is still none of ours")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a saturated code is still none of ours"
+            )]
             return Ok(Reply::Error {
                 code: error.code.unwrap_or_default() as i64,
                 message: error.message.unwrap_or_default(),
@@ -66,7 +78,15 @@ impl Reply {
     pub(crate) fn into_result(self) -> Result<ByteString, ReplyError> {
         match self {
             Reply::Result(result) => Ok(result),
-            Reply::Error { code, message, data } => Err(ReplyError::Error { code, message, data }),
+            Reply::Error {
+                code,
+                message,
+                data,
+            } => Err(ReplyError::Error {
+                code,
+                message,
+                data,
+            }),
         }
     }
 }
@@ -94,7 +114,9 @@ mod tests {
             (r#"{"id":1,"result":}"#, "not valid JSON"),
             (r#"{"id":1,"error":"no"}"#, "error is none"),
         ] {
-            let Err(ReplyError::Malformed(reason)) = read(text) else { panic!("{text}") };
+            let Err(ReplyError::Malformed(reason)) = read(text) else {
+                panic!("{text}")
+            };
             assert!(reason.contains(part), "{reason}");
         }
     }

@@ -89,7 +89,10 @@ impl Signals {
         match noise.count {
             0 => String::new(),
             1 => format!("; it wrote a line that is no message: {}", noise.preview),
-            count => format!("; it wrote {count} lines that are no messages, first: {}", noise.preview),
+            count => format!(
+                "; it wrote {count} lines that are no messages, first: {}",
+                noise.preview
+            ),
         }
     }
 
@@ -197,7 +200,8 @@ impl Router {
             .and_then(|params| params.progress_token.and_then(numeric));
         // A token of no call is late or made up, and means nothing to anybody.
         if let Some(token) = token {
-            self.calls.progress(token, message.slice_ref(params.get().as_bytes()));
+            self.calls
+                .progress(token, message.slice_ref(params.get().as_bytes()));
         }
     }
 
@@ -208,7 +212,9 @@ impl Router {
         };
         self.events.push(EventKind::ServerLog {
             level: params.level.unwrap_or_default(),
-            data: params.data.map_or_else(RawJson::null, |data| self.masked(data)),
+            data: params
+                .data
+                .map_or_else(RawJson::null, |data| self.masked(data)),
         });
     }
 
@@ -216,9 +222,9 @@ impl Router {
     fn masked(&self, value: &RawValue) -> RawJson {
         match self.redactor.mask(value.get()) {
             Cow::Borrowed(_) => RawJson::from_raw(value),
-            Cow::Owned(masked) => {
-                masked.parse().unwrap_or_else(|_| RawJson::from(serde_json::Value::from(masked)))
-            }
+            Cow::Owned(masked) => masked
+                .parse()
+                .unwrap_or_else(|_| RawJson::from(serde_json::Value::from(masked))),
         }
     }
 
@@ -227,7 +233,9 @@ impl Router {
             // Reported at the powers of two, so that a flood cannot flood the history as well.
             let unread = self.signals.unread.fetch_add(1, Ordering::Relaxed) + 1;
             if unread.is_power_of_two() && !self.signals.is_dropping() {
-                self.events.note(format!("{unread} messages of the server were not read: too many at once"));
+                self.events.note(format!(
+                    "{unread} messages of the server were not read: too many at once"
+                ));
             }
         }
     }
@@ -235,13 +243,23 @@ impl Router {
     fn noise(&self, message: &[u8]) -> Arrival {
         let text = String::from_utf8_lossy(&message[..message.len().min(NOISE_PREVIEW * 8)]);
         let text = self.redactor.mask(&text);
-        let preview: String =
-            text.chars().filter(|letter| !letter.is_control()).take(NOISE_PREVIEW).collect();
-        if preview.trim_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}').is_empty() {
+        let preview: String = text
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .take(NOISE_PREVIEW)
+            .collect();
+        if preview
+            .trim_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}')
+            .is_empty()
+        {
             return Arrival::Other;
         }
         let first = {
-            let mut noise = self.signals.noise.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut noise = self
+                .signals
+                .noise
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             noise.count += 1;
             if noise.count == 1 {
                 noise.preview = preview.clone();
@@ -249,7 +267,9 @@ impl Router {
             noise.count == 1
         };
         if first {
-            self.events.note(format!("skipped a line on stdout that is no message: {preview}"));
+            self.events.note(format!(
+                "skipped a line on stdout that is no message: {preview}"
+            ));
         }
         Arrival::Other
     }
@@ -271,7 +291,9 @@ impl Inbound for Router {
     fn too_long(&self, head: &[u8]) -> bool {
         // An id below ours is the conversation's; its request has a deadline of its own.
         leading_id(head).is_some_and(|id| {
-            self.calls.settle(id, Outcome::TooLarge(self.max_message_bytes)) || id >= FIRST_ID
+            self.calls
+                .settle(id, Outcome::TooLarge(self.max_message_bytes))
+                || id >= FIRST_ID
         })
     }
 

@@ -35,7 +35,10 @@ impl EventLog {
             next: 1,
             sender: Some(broadcast::Sender::new(capacity)),
         };
-        Self(Arc::new(Shared { history: Mutex::new(history), capacity }))
+        Self(Arc::new(Shared {
+            history: Mutex::new(history),
+            capacity,
+        }))
     }
 
     /// Adds an event. The order of sequence numbers is the order in which observers are told.
@@ -62,12 +65,20 @@ impl EventLog {
     /// The events after `sequence` that are still kept, oldest first. 0 gives all.
     pub(crate) fn after(&self, sequence: u64) -> Vec<Event> {
         let history = self.lock();
-        history.events.iter().filter(|event| event.sequence > sequence).cloned().collect()
+        history
+            .events
+            .iter()
+            .filter(|event| event.sequence > sequence)
+            .cloned()
+            .collect()
     }
 
     /// A stream of what happens from now on, or nothing after the end.
     pub(crate) fn subscribe(&self) -> Option<broadcast::Receiver<Event>> {
-        self.lock().sender.as_ref().map(broadcast::Sender::subscribe)
+        self.lock()
+            .sender
+            .as_ref()
+            .map(broadcast::Sender::subscribe)
     }
 
     /// No event follows: observers end when they have seen what there is.
@@ -77,7 +88,10 @@ impl EventLog {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, History> {
         // A panic cannot leave the history half changed in a way that matters.
-        self.0.history.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0
+            .history
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,8 +10,8 @@ mod sink;
 mod state;
 
 pub(crate) use log::EventLog;
-pub(crate) use observer::observe;
 pub use observer::Subscription;
+pub(crate) use observer::observe;
 pub use record::{Event, EventKind};
 pub(crate) use sink::EventSink;
 pub use state::{State, Status};

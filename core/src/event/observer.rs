@@ -55,7 +55,10 @@ pub(crate) fn observe(
     let task = tokio::spawn(deliver(events, Arc::clone(&missed), move |event| {
         let _ = catch_unwind(AssertUnwindSafe(|| observer(event)));
     }));
-    Subscription { task: Some(task.abort_handle()), missed }
+    Subscription {
+        task: Some(task.abort_handle()),
+        missed,
+    }
 }
 
 async fn deliver(

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use mcp_resident_process::Exit;
 
-use crate::json::RawJson;
 use super::State;
+use crate::json::RawJson;
 
 /// One thing that happened to a server.
 #[derive(Debug, Clone)]
@@ -131,25 +131,45 @@ impl fmt::Display for EventKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EventKind::State { from, to, cause } => write!(formatter, "{from} -> {to}: {cause}"),
-            EventKind::AttemptFailed { reason, .. } => write!(formatter, "attempt failed: {reason}"),
+            EventKind::AttemptFailed { reason, .. } => {
+                write!(formatter, "attempt failed: {reason}")
+            }
             EventKind::Dropped { reason, .. } => write!(formatter, "dropped: {reason}"),
-            EventKind::RetryScheduled { retry, max_retries, delay } => {
-                write!(formatter, "retry {retry} of {max_retries} in {} ms", delay.as_millis())
+            EventKind::RetryScheduled {
+                retry,
+                max_retries,
+                delay,
+            } => {
+                write!(
+                    formatter,
+                    "retry {retry} of {max_retries} in {} ms",
+                    delay.as_millis()
+                )
             }
             EventKind::GaveUp { retries } => write!(formatter, "gave up after {retries} retries"),
             EventKind::SessionReplaced => formatter.write_str("expired session replaced"),
-            EventKind::ToolsChanged { added, removed, changed } => write!(
+            EventKind::ToolsChanged {
+                added,
+                removed,
+                changed,
+            } => write!(
                 formatter,
                 "tools changed: {} added, {} removed, {} changed",
                 added.len(),
                 removed.len(),
                 changed.len()
             ),
-            EventKind::ToolDiagnostic { tool, reason } => write!(formatter, "tool `{tool}`: {reason}"),
+            EventKind::ToolDiagnostic { tool, reason } => {
+                write!(formatter, "tool `{tool}`: {reason}")
+            }
             EventKind::Note { message } => formatter.write_str(message),
             EventKind::ServerLog { level, data } => write!(formatter, "log ({level}): {data}"),
-            EventKind::Closed { killed: true, .. } => formatter.write_str("closed: had to be killed"),
-            EventKind::Closed { exit: Some(exit), .. } => write!(formatter, "closed: {exit}"),
+            EventKind::Closed { killed: true, .. } => {
+                formatter.write_str("closed: had to be killed")
+            }
+            EventKind::Closed {
+                exit: Some(exit), ..
+            } => write!(formatter, "closed: {exit}"),
             EventKind::Closed { exit: None, .. } => formatter.write_str("closed"),
         }
     }

@@ -18,6 +18,8 @@ impl EventSink {
     }
 
     pub(crate) fn note(&self, message: impl Into<String>) {
-        self.push(EventKind::Note { message: message.into() });
+        self.push(EventKind::Note {
+            message: message.into(),
+        });
     }
 }

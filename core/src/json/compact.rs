@@ -1,6 +1,5 @@
 //! Compact JSON as `JSON.stringify` would write it, except that numbers keep their text.
 
-
 /// Removes white space between tokens and writes strings with the fewest escapes, so that a server
 /// that escapes every non-ASCII letter costs a model no more tokens than another. Numbers are copied.
 pub(crate) fn compact(json: &str) -> String {
@@ -52,7 +51,6 @@ fn push_string(out: &mut String, literal: &str) {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,7 +65,10 @@ mod tests {
 
     #[test]
     fn strings_get_the_fewest_escapes() {
-        assert_eq!(compact(r#"["\u00e9\/\n\u0001\"\\"]"#), "[\"é/\\n\\u0001\\\"\\\\\"]");
+        assert_eq!(
+            compact(r#"["\u00e9\/\n\u0001\"\\"]"#),
+            "[\"é/\\n\\u0001\\\"\\\\\"]"
+        );
         assert_eq!(compact(r#"["\ud800"]"#), r#"["\ud800"]"#);
     }
 

@@ -18,12 +18,20 @@ impl Members {
             .deserialize_map(RawMembers)
             .ok()?;
         let members = raw.into_iter();
-        Some(Members(members.map(|(name, raw)| (name, value.part(raw.get()))).collect()))
+        Some(Members(
+            members
+                .map(|(name, raw)| (name, value.part(raw.get())))
+                .collect(),
+        ))
     }
 
     /// The last member of this name.
     pub(crate) fn find(&self, name: &str) -> Option<RawJson> {
-        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone())
+        self.0
+            .iter()
+            .rev()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.clone())
     }
 
     /// Puts `value` where a member of this name stands, or at the end.
@@ -42,7 +50,10 @@ impl Members {
     /// The object again, its members' own text unchanged.
     pub(crate) fn to_json(&self) -> RawJson {
         let mut text = String::with_capacity(
-            self.0.iter().map(|(name, value)| name.len() + value.as_str().len() + 4).sum(),
+            self.0
+                .iter()
+                .map(|(name, value)| name.len() + value.as_str().len() + 4)
+                .sum(),
         );
         text.push('{');
         for (index, (name, value)) in self.iter().enumerate() {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use bytes::Bytes;
 use bytestring::ByteString;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -66,7 +65,7 @@ impl RawJson {
     }
 
     /// A part of this value's own text, sharing its memory.
-    pub(super) fn part(&self, part: &str) -> RawJson {
+    pub(crate) fn part(&self, part: &str) -> RawJson {
         Self(self.0.slice_ref(part))
     }
 
@@ -99,11 +98,6 @@ impl RawJson {
     pub(crate) fn trusted(text: String) -> RawJson {
         debug_assert!(serde_json::from_str::<&RawValue>(&text).is_ok(), "{text}");
         Self(text.into())
-    }
-
-    /// The value as bytes that share its memory.
-    pub(crate) fn to_bytes(&self) -> Bytes {
-        self.0.clone().into_bytes()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The handshake with a server, and the task that answers what it asks afterwards.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -73,9 +73,16 @@ impl Conversation {
         asks_a_person: bool,
     ) -> Result<(Self, ServerIdentity), HandshakeError> {
         let (first, returned) = Wire::new(Arc::clone(&link), inbox);
-        let host = |version| Host { client: client.clone(), asks_a_person, version };
+        let host = |version| Host {
+            client: client.clone(),
+            asks_a_person,
+            version,
+        };
         match Self::shake(host(version::NEWEST), first).await {
-            Err(HandshakeError::Refused { supported: Some(common), .. }) => {
+            Err(HandshakeError::Refused {
+                supported: Some(common),
+                ..
+            }) => {
                 let inbox = returned.await.map_err(|_| HandshakeError::Closed)?;
                 let (second, _) = Wire::new(link, inbox);
                 Self::shake(host(common), second).await
@@ -87,7 +94,10 @@ impl Conversation {
     async fn shake(host: Host, wire: Wire) -> Result<(Self, ServerIdentity), HandshakeError> {
         let last_failure = wire.last_failure();
         let service = serve_client(host, wire).await.map_err(|error| {
-            let failure = last_failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let failure = last_failure
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             failed(error, failure)
         })?;
         let info = service.peer_info().ok_or(HandshakeError::Closed)?;
@@ -100,7 +110,12 @@ impl Conversation {
             None => (String::new(), String::new()),
         };
         let offers_tools = info.capabilities.tools.is_some();
-        let identity = ServerIdentity { name, version, protocol_version: theirs, offers_tools };
+        let identity = ServerIdentity {
+            name,
+            version,
+            protocol_version: theirs,
+            offers_tools,
+        };
         Ok((Self { service }, identity))
     }
 
@@ -131,9 +146,8 @@ fn failed(error: ClientInitializeError, failure: Option<RequestFailure>) -> Hand
                 supported,
             }
         }
-        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => {
-            HandshakeError::Closed
-        }
+        ClientInitializeError::ConnectionClosed(_)
+        | ClientInitializeError::TransportError { .. } => HandshakeError::Closed,
         ClientInitializeError::ExpectedInitResult(_)
         | ClientInitializeError::ExpectedInitResponse(_) => HandshakeError::NoAnswer(
             "the answer to `initialize` lacks `protocolVersion`, `capabilities` or `serverInfo`"
@@ -145,6 +159,7 @@ fn failed(error: ClientInitializeError, failure: Option<RequestFailure>) -> Hand
 }
 
 /// Answers what a server asks of its host: a ping, its roots (none), and a refusal of the rest.
+#[derive(Debug)]
 struct Host {
     client: ClientIdentity,
     asks_a_person: bool,
@@ -173,6 +188,8 @@ impl ClientHandler for Host {
         _context: rmcp::service::RequestContext<RoleClient>,
     ) -> Result<rmcp::model::ElicitResult, rmcp::ErrorData> {
         // The router takes these to the desk when there is one, so nobody can be asked here.
-        Err(rmcp::ErrorData::method_not_found::<rmcp::model::ElicitRequestMethod>())
+        Err(rmcp::ErrorData::method_not_found::<
+            rmcp::model::ElicitationCreateRequestMethod,
+        >())
     }
 }

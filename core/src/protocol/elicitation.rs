@@ -72,12 +72,22 @@ pub struct Answer {
 impl Answer {
     /// The person agreed. `data` are the values for a form.
     pub fn accept(id: impl Into<String>, data: Option<RawJson>) -> Self {
-        Self { id: id.into(), ok: true, data, reason: None }
+        Self {
+            id: id.into(),
+            ok: true,
+            data,
+            reason: None,
+        }
     }
 
     /// The person did not agree.
     pub fn refuse(id: impl Into<String>, reason: Reason) -> Self {
-        Self { id: id.into(), ok: false, data: None, reason: Some(reason) }
+        Self {
+            id: id.into(),
+            ok: false,
+            data: None,
+            reason: Some(reason),
+        }
     }
 }
 
@@ -164,7 +174,13 @@ enum Verdict {
 
 impl ElicitationDesk {
     pub(crate) fn new(host: Arc<dyn WaitFor>, limits: AskLimits, events: EventSink) -> Self {
-        Self { host, limits, events, link: OnceLock::new(), open: AtomicUsize::new(0) }
+        Self {
+            host,
+            limits,
+            events,
+            link: OnceLock::new(),
+            open: AtomicUsize::new(0),
+        }
     }
 
     /// Says on which link answers go out. Questions before that cannot be answered, and none come.
@@ -180,10 +196,13 @@ impl ElicitationDesk {
         params: Option<RawJson>,
         clocks: impl Send + 'static,
     ) {
-        let Some(link) = self.link.get().and_then(Weak::upgrade) else { return };
+        let Some(link) = self.link.get().and_then(Weak::upgrade) else {
+            return;
+        };
         if self.open.fetch_add(1, Ordering::AcqRel) >= self.limits.open {
             self.open.fetch_sub(1, Ordering::AcqRel);
-            self.events.note("a question to a person was cancelled: too many are open");
+            self.events
+                .note("a question to a person was cancelled: too many are open");
             return link.notify_soon(reply(&id, Verdict::Cancel));
         }
         let desk = Arc::clone(self);
@@ -209,13 +228,15 @@ impl ElicitationDesk {
             prompt: question.message.unwrap_or_default(),
             url: None,
             data: None,
-            expires_at: expires
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            expires_at: expires.duration_since(UNIX_EPOCH).map_or(0, |time| {
+                u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+            }),
         };
         match question.mode.as_deref() {
             None | Some("form") => {
-                let schema = question.requested_schema.unwrap_or_else(RawJson::empty_object);
+                let schema = question
+                    .requested_schema
+                    .unwrap_or_else(RawJson::empty_object);
                 if asks_for_a_secret(&schema) {
                     self.events.note("declined a form that asks for a secret: a server must use a web page for that");
                     return Verdict::Decline;
@@ -241,7 +262,8 @@ impl ElicitationDesk {
             Ok(Ok(answer)) if answer.reason == Some(Reason::Declined) => Verdict::Decline,
             Ok(Ok(_)) => Verdict::Cancel,
             Ok(Err(_)) => {
-                self.events.note("a question to a person was cancelled: the host's handler failed");
+                self.events
+                    .note("a question to a person was cancelled: the host's handler failed");
                 Verdict::Cancel
             }
             Err(_) => Verdict::Cancel,
@@ -258,7 +280,10 @@ fn next_question_id() -> String {
 /// secret must never be typed into one.
 fn asks_for_a_secret(schema: &RawJson) -> bool {
     let schema = schema.to_value();
-    let Some(fields) = schema.get("properties").and_then(serde_json::Value::as_object) else {
+    let Some(fields) = schema
+        .get("properties")
+        .and_then(serde_json::Value::as_object)
+    else {
         return false;
     };
     fields.values().any(|field| {
@@ -293,15 +318,24 @@ mod tests {
 
     #[test]
     fn a_form_with_a_password_is_seen() {
-        assert!(asks_for_a_secret(&json(r#"{"properties":{"p":{"type":"string","format":"password"}}}"#)));
-        assert!(asks_for_a_secret(&json(r#"{"properties":{"p":{"writeOnly":true}}}"#)));
-        assert!(!asks_for_a_secret(&json(r#"{"properties":{"password":{"type":"string"}}}"#)));
+        assert!(asks_for_a_secret(&json(
+            r#"{"properties":{"p":{"type":"string","format":"password"}}}"#
+        )));
+        assert!(asks_for_a_secret(&json(
+            r#"{"properties":{"p":{"writeOnly":true}}}"#
+        )));
+        assert!(!asks_for_a_secret(&json(
+            r#"{"properties":{"password":{"type":"string"}}}"#
+        )));
         assert!(!asks_for_a_secret(&json("true")));
     }
 
     #[test]
     fn replies_carry_the_servers_own_id_and_the_values_as_given() {
-        let accepted = reply(&json(r#""a-1""#), Verdict::Accept(Some(json(r#"{"n":1e2}"#))));
+        let accepted = reply(
+            &json(r#""a-1""#),
+            Verdict::Accept(Some(json(r#"{"n":1e2}"#))),
+        );
         assert_eq!(
             accepted,
             r#"{"jsonrpc":"2.0","id":"a-1","result":{"action":"accept","content":{"n":1e2}}}"#

@@ -42,7 +42,10 @@ impl<'a> Envelope<'a> {
 /// A whole number, also as a string or with `.0`.
 pub(crate) fn numeric(value: &RawValue) -> Option<u64> {
     let text = value.get();
-    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let text = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or(text);
     text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }
 
@@ -50,7 +53,11 @@ pub(crate) fn numeric(value: &RawValue) -> Option<u64> {
 /// only: the caller still parses the reply.
 pub(crate) fn quick_reply_id(message: &[u8]) -> Option<u64> {
     let rest = message.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
-    let digits = rest.iter().take(18).take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = rest
+        .iter()
+        .take(18)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let (number, rest) = rest.split_at(digits);
     if !rest.starts_with(b",\"result\":") && !rest.starts_with(b",\"error\":") {
         return None;
@@ -70,7 +77,11 @@ pub(crate) fn leading_id(head: &[u8]) -> Option<u64> {
     });
     let before_payload = text.split("\"result\"").next()?.split("\"error\"").next()?;
     let (_, after) = before_payload.split_once("\"id\"")?;
-    let after = after.trim_start().strip_prefix(':')?.trim_start().trim_start_matches('"');
+    let after = after
+        .trim_start()
+        .strip_prefix(':')?
+        .trim_start()
+        .trim_start_matches('"');
     let digits = after.bytes().take_while(u8::is_ascii_digit).count();
     after[..digits].parse().ok()
 }
@@ -102,16 +113,26 @@ mod tests {
             (r#"{"id":null,"error":{}}"#, None),
             (r#"{"id":"seven","result":1}"#, None),
         ] {
-            assert_eq!(Envelope::read(message.as_bytes()).unwrap().numeric_id(), id, "{message}");
+            assert_eq!(
+                Envelope::read(message.as_bytes()).unwrap().numeric_id(),
+                id,
+                "{message}"
+            );
         }
     }
 
     #[test]
     fn the_owner_of_an_overlong_reply_is_found_when_its_id_comes_first() {
         assert_eq!(leading_id(br#"{"id" : "9" ,"result":{"content"#), Some(9));
-        assert_eq!(leading_id(br#"{"jsonrpc":"2.0","id":9,"result":{"content"#), Some(9));
+        assert_eq!(
+            leading_id(br#"{"jsonrpc":"2.0","id":9,"result":{"content"#),
+            Some(9)
+        );
         assert_eq!(leading_id(br#"{"jsonrpc":"2.0","result":{"id":9"#), None);
-        assert_eq!(leading_id("{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":\"\u{e9}".as_bytes()), Some(9));
+        assert_eq!(
+            leading_id("{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":\"\u{e9}".as_bytes()),
+            Some(9)
+        );
     }
 
     proptest::proptest! {

@@ -12,6 +12,6 @@ mod version;
 mod wire;
 
 pub(crate) use conversation::{ClientIdentity, Conversation, HandshakeError, ServerIdentity};
+pub use elicitation::{Answer, Reason, Request, RequestKind, WaitFor};
 pub(crate) use elicitation::{AskLimits, ElicitationDesk};
 pub(crate) use envelope::{Envelope, leading_id, numeric, quick_reply_id};
-pub use elicitation::{Answer, Reason, Request, RequestKind, WaitFor};

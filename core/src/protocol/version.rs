@@ -23,7 +23,10 @@ mod tests {
 
     #[test]
     fn the_newest_common_revision_wins() {
-        assert_eq!(best_common(["2024-11-05", "2025-06-18", "2031-01-01"]), Some("2025-06-18"));
+        assert_eq!(
+            best_common(["2024-11-05", "2025-06-18", "2031-01-01"]),
+            Some("2025-06-18")
+        );
         assert_eq!(best_common(["2026-07-28"]), None);
         assert!(is_spoken(NEWEST));
     }

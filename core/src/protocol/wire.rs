@@ -77,13 +77,17 @@ impl Transport<RoleClient> for Wire {
         async move {
             let body = serde_json::to_vec(&message)
                 .map(Bytes::from)
-                .map_err(|error| RequestFailure::Internal { reason: error.to_string() })?;
+                .map_err(|error| RequestFailure::Internal {
+                    reason: error.to_string(),
+                })?;
             let JsonRpcMessage::Request(request) = message else {
                 return link.notify(body).await;
             };
             let opens_session = matches!(request.request, ClientRequest::InitializeRequest(_));
-            let id_text = serde_json::to_string(&request.id)
-                .map_err(|error| RequestFailure::Internal { reason: error.to_string() })?;
+            let id_text =
+                serde_json::to_string(&request.id).map_err(|error| RequestFailure::Internal {
+                    reason: error.to_string(),
+                })?;
             let id = RequestId::from_json(&id_text);
             // rmcp waits for this future before it reads on, so the request goes its own way.
             let task_link = Arc::clone(&link);
@@ -134,7 +138,10 @@ impl Wire {
         if let Some(result) = value.get_mut("result") {
             drop_nulls(result);
         }
-        if let Some(version) = value.pointer("/result/protocolVersion").and_then(Value::as_str) {
+        if let Some(version) = value
+            .pointer("/result/protocolVersion")
+            .and_then(Value::as_str)
+        {
             // Before rmcp sends the next message: that one must carry the version already.
             self.link.set_protocol_version(version);
         }

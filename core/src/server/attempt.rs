@@ -56,7 +56,11 @@ pub(super) async fn connect(
     };
     let connection = Arc::new(opening.open(slot).await?);
     match list(&connection, &spec, Some(&cancel)).await {
-        Ok((tools, diagnostics)) => Ok(Connected { connection, tools, diagnostics }),
+        Ok((tools, diagnostics)) => Ok(Connected {
+            connection,
+            tools,
+            diagnostics,
+        }),
         Err(error) => {
             connection.close(close_limits(&spec)).await;
             Err(OpenError {
@@ -74,8 +78,10 @@ pub(super) async fn list(
     spec: &ServerSpec,
     cancel: Option<&CancellationToken>,
 ) -> Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error> {
-    let limits =
-        ListLimits { pages: spec.limits.max_list_pages, tools: spec.limits.max_tools };
+    let limits = ListLimits {
+        pages: spec.limits.max_list_pages,
+        tools: spec.limits.max_tools,
+    };
     connection
         .list_tools(limits, spec.limits.list, cancel)
         .await
@@ -88,7 +94,10 @@ pub(super) fn close_limits(spec: &ServerSpec) -> CloseLimits {
     let limits = &spec.limits;
     CloseLimits {
         flush: limits.close_stdin_grace,
-        grace: Grace { eof: limits.close_stdin_grace, term: limits.close_term_grace },
+        grace: Grace {
+            eof: limits.close_stdin_grace,
+            term: limits.close_term_grace,
+        },
     }
 }
 
@@ -113,7 +122,9 @@ async fn prepare(
         .map_err(|problem| OpenError::new(ErrorKind::Config, problem.to_string()))?;
     if events.generation == 1 {
         for warning in &resolved.warnings {
-            events.push(EventKind::Note { message: warning.to_string() });
+            events.push(EventKind::Note {
+                message: warning.to_string(),
+            });
         }
     }
     let target = target(spec, resolved.server)?;
@@ -129,9 +140,19 @@ async fn prepare(
 }
 
 fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenError> {
-    let failed = |error: Error| OpenError { error, exit: None, stderr_tail: String::new() };
+    let failed = |error: Error| OpenError {
+        error,
+        exit: None,
+        stderr_tail: String::new(),
+    };
     match resolved {
-        ResolvedServer::Stdio { program, args, environment, directory, .. } => Ok(Target::Stdio {
+        ResolvedServer::Stdio {
+            program,
+            args,
+            environment,
+            directory,
+            ..
+        } => Ok(Target::Stdio {
             program,
             args,
             environment,
@@ -139,9 +160,17 @@ fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenErr
             engine: spec.shared.engine.get().map_err(failed)?,
             guarded: spec.shared.guardian,
         }),
-        ResolvedServer::Remote { url, headers, kind, legacy_sse_allowed } => {
+        ResolvedServer::Remote {
+            url,
+            headers,
+            kind,
+            legacy_sse_allowed,
+        } => {
             let url = reqwest::Url::parse(&url).map_err(|error| {
-                OpenError::new(ErrorKind::Config, format!("the url cannot be used: {error}"))
+                OpenError::new(
+                    ErrorKind::Config,
+                    format!("the url cannot be used: {error}"),
+                )
             })?;
             let mut options = HttpOptions::new(url);
             options.headers = headers;
@@ -161,9 +190,10 @@ fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenErr
 fn list_error(error: &ListError, spec: &ServerSpec, connection: &Connection) -> Error {
     let (kind, message) = match error {
         ListError::Request(RequestError::Cancelled { .. }) => return cancelled().error,
-        ListError::Request(RequestError::Closed { .. }) => {
-            (ErrorKind::Closed, "closed while the tools were listed".to_owned())
-        }
+        ListError::Request(RequestError::Closed { .. }) => (
+            ErrorKind::Closed,
+            "closed while the tools were listed".to_owned(),
+        ),
         ListError::Request(RequestError::Timeout { after, .. }) => (
             ErrorKind::Timeout,
             format!("the tools were not listed within {} ms", after.as_millis()),
@@ -192,19 +222,22 @@ fn list_error(error: &ListError, spec: &ServerSpec, connection: &Connection) -> 
             ErrorKind::Protocol,
             format!("the server refused `tools/list`: {message} ({code})"),
         ),
-        ListError::Reply(ReplyError::Malformed(reason)) => {
-            (ErrorKind::Protocol, format!("the answer to `tools/list` cannot be used: {reason}"))
-        }
+        ListError::Reply(ReplyError::Malformed(reason)) => (
+            ErrorKind::Protocol,
+            format!("the answer to `tools/list` cannot be used: {reason}"),
+        ),
         ListError::RepeatedCursor => (
             ErrorKind::Protocol,
             "the server's list of tools never ends: it repeats a cursor".to_owned(),
         ),
-        ListError::TooManyPages(limit) => {
-            (ErrorKind::Protocol, format!("the list of tools has more than {limit} pages"))
-        }
-        ListError::TooManyTools(limit) => {
-            (ErrorKind::Protocol, format!("the server lists more than {limit} tools"))
-        }
+        ListError::TooManyPages(limit) => (
+            ErrorKind::Protocol,
+            format!("the list of tools has more than {limit} pages"),
+        ),
+        ListError::TooManyTools(limit) => (
+            ErrorKind::Protocol,
+            format!("the server lists more than {limit} tools"),
+        ),
     };
     Error::new(kind, connection.mask(&message)).of_server(&spec.name)
 }

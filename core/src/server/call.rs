@@ -49,7 +49,12 @@ impl Server {
             return placeholder.failed(closed(Executed::No));
         };
         let server = &*self.spec().name;
-        let tools = || catalog.tools().iter().filter(|tool| tool.server() == server);
+        let tools = || {
+            catalog
+                .tools()
+                .iter()
+                .filter(|tool| tool.server() == server)
+        };
         let Some(wanted) = arguments.member("tool").filter(|wanted| !wanted.is_null()) else {
             let lines: Vec<String> = tools()
                 .map(|tool| format!("{}: {}", tool.name(), first_line(tool.description())))
@@ -65,10 +70,15 @@ impl Server {
             return placeholder.failed(CallError::new(
                 FailureKind::Withdrawn,
                 Executed::No,
-                format!("the server has no tool `{wanted}`; it has: {}", names.join(", ")),
+                format!(
+                    "the server has no tool `{wanted}`; it has: {}",
+                    names.join(", ")
+                ),
             ));
         };
-        let given = arguments.member("arguments").map_or_else(Arguments::none, Arguments::from);
+        let given = arguments
+            .member("arguments")
+            .map_or_else(Arguments::none, Arguments::from);
         match given.to_object() {
             Ok(object) => match Call::new(self, tool, context).run(&object).await {
                 Ok(result) => result,
@@ -98,9 +108,18 @@ impl<'a> Call<'a> {
     fn new(server: &'a Server, tool: &'a Tool, context: CallContext) -> Self {
         let limits = &server.spec().limits;
         let idle = context.timeout.unwrap_or(limits.call_idle);
-        let deadlines =
-            Deadlines { idle, total: limits.call_total.max(idle), asking: limits.person_wait };
-        Self { server, tool, context, deadlines, started: Instant::now() }
+        let deadlines = Deadlines {
+            idle,
+            total: limits.call_total.max(idle),
+            asking: limits.person_wait,
+        };
+        Self {
+            server,
+            tool,
+            context,
+            deadlines,
+            started: Instant::now(),
+        }
     }
 
     /// Runs the call. It is sent once; again only when the server refused it unrun because it did
@@ -134,14 +153,15 @@ impl<'a> Call<'a> {
                     self.replace_session(connection.generation()).await?;
                 }
                 // Lost before it was sent: as if it had come a moment later.
-                Err(RequestError::Dropped { sent: false, .. } | RequestError::Closed { sent: false })
-                    if self.server.watch().borrow().generation != connection.generation()
-                        || self.may_connect() => {
+                Err(
+                    RequestError::Dropped { sent: false, .. }
+                    | RequestError::Closed { sent: false },
+                ) if self.server.watch().borrow().generation != connection.generation()
+                    || self.may_connect() =>
+                {
                     self.leave_behind(&connection).await?;
                 }
-                Err(RequestError::Dropped { sent: true, .. })
-                    if !repeated && self.may_repeat() =>
-                {
+                Err(RequestError::Dropped { sent: true, .. }) if !repeated && self.may_repeat() => {
                     repeated = true;
                     self.leave_behind(&connection).await?;
                 }
@@ -151,8 +171,13 @@ impl<'a> Call<'a> {
     }
 
     fn tell_progress(&self, params: &Bytes) {
-        let Some(observer) = &self.context.progress else { return };
-        if let Some(params) = std::str::from_utf8(params).ok().and_then(|text| text.parse().ok()) {
+        let Some(observer) = &self.context.progress else {
+            return;
+        };
+        if let Some(params) = std::str::from_utf8(params)
+            .ok()
+            .and_then(|text| text.parse().ok())
+        {
             observer(params);
         }
     }
@@ -167,15 +192,27 @@ impl<'a> Call<'a> {
                 let name = &self.tool.definition().name;
                 Ok(ToolResult::answered(&self.server.spec().name, name, result))
             }
-            Ok(Reply::Error { code, message, data })
-            | Err(ReplyError::Error { code, message, data }) => {
+            Ok(Reply::Error {
+                code,
+                message,
+                data,
+            })
+            | Err(ReplyError::Error {
+                code,
+                message,
+                data,
+            }) => {
                 let message = if message.is_empty() {
                     format!("the server answered with error {code}")
                 } else {
                     connection.mask(&message)
                 };
                 let error = CallError::new(FailureKind::Protocol, Executed::Unknown, message);
-                Err(CallError { code: Some(code), data, ..error })
+                Err(CallError {
+                    code: Some(code),
+                    data,
+                    ..error
+                })
             }
             Err(ReplyError::Malformed(reason)) => {
                 Err(CallError::new(FailureKind::Protocol, Executed::Yes, reason))
@@ -307,21 +344,34 @@ impl<'a> Call<'a> {
                 let (kind, message) = transport_failure(failure);
                 CallError::new(kind, executed, connection.mask(&message))
             }
-            RequestError::Dropped { reason: Some(reason), sent: true } => {
+            RequestError::Dropped {
+                reason: Some(reason),
+                sent: true,
+            } => {
                 let error = CallError::new(FailureKind::Dropped, executed, reason.to_string());
                 let tail = Some(reason.stderr_tail.clone()).filter(|tail| !tail.is_empty());
-                CallError { exit: reason.exit, stderr_tail: tail, ..error }
+                CallError {
+                    exit: reason.exit,
+                    stderr_tail: tail,
+                    ..error
+                }
             }
-            RequestError::Dropped { reason: None, sent: true } => {
-                CallError::new(FailureKind::Dropped, executed, "the connection was lost")
-            }
-            RequestError::Dropped { sent: false, reason } => match reason {
+            RequestError::Dropped {
+                reason: None,
+                sent: true,
+            } => CallError::new(FailureKind::Dropped, executed, "the connection was lost"),
+            RequestError::Dropped {
+                sent: false,
+                reason,
+            } => match reason {
                 Some(reason) => self.unavailable(&format!("not connected: {reason}")),
                 None => self.not_connected(),
             },
-            RequestError::Timeout { limit, after, .. } => {
-                CallError::new(FailureKind::Timeout, executed, self.timed_out(*limit, *after))
-            }
+            RequestError::Timeout { limit, after, .. } => CallError::new(
+                FailureKind::Timeout,
+                executed,
+                self.timed_out(*limit, *after),
+            ),
             RequestError::Cancelled { .. } => {
                 CallError::new(FailureKind::Cancelled, executed, "cancelled by the caller")
             }
@@ -396,7 +446,11 @@ fn closed_call() -> CallError {
 }
 
 fn cancelled_call() -> CallError {
-    CallError::new(FailureKind::Cancelled, Executed::No, "cancelled by the caller")
+    CallError::new(
+        FailureKind::Cancelled,
+        Executed::No,
+        "cancelled by the caller",
+    )
 }
 
 async fn cancelled(cancel: Option<&CancellationToken>) {

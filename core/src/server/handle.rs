@@ -31,7 +31,10 @@ pub(crate) struct Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Server").field("name", &self.spec.name).finish_non_exhaustive()
+        formatter
+            .debug_struct("Server")
+            .field("name", &self.spec.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -103,7 +106,8 @@ impl Server {
     /// Connects for a call; whoever else waits for it shares the attempt. A call that goes away
     /// leaves the attempt running: the next call wants it too.
     pub(super) async fn wake(&self) -> Result<(), Error> {
-        self.tell(|done| Command::Wake(Waiter { id: 0, done })).await
+        self.tell(|done| Command::Wake(Waiter { id: 0, done }))
+            .await
     }
 
     /// Disconnects and waits until nothing of the server is left.
@@ -121,7 +125,8 @@ impl Server {
 
     /// Replaces the session of this generation, unless that is done already.
     pub(super) async fn replace_session(&self, generation: u64) -> Result<(), Error> {
-        self.tell(|done| Command::ReplaceSession { generation, done }).await
+        self.tell(|done| Command::ReplaceSession { generation, done })
+            .await
     }
 
     /// Waits until the first attempt is under way, or over.
@@ -131,9 +136,8 @@ impl Server {
             return;
         }
         let mut snapshot = self.snapshot.clone();
-        let begun = snapshot.wait_for(|now| {
-            now.closed || now.state != State::Stopped || now.generation > 0
-        });
+        let begun = snapshot
+            .wait_for(|now| now.closed || now.state != State::Stopped || now.generation > 0);
         // A task that has ended begins nothing.
         let _ = begun.await;
     }
@@ -173,7 +177,10 @@ impl Server {
         let id = self.waiters.fetch_add(1, Ordering::Relaxed);
         let (done, answer) = oneshot::channel();
         self.send(command(Waiter { id, done })).await?;
-        let mut guard = Abandon { server: self, id: Some(id) };
+        let mut guard = Abandon {
+            server: self,
+            id: Some(id),
+        };
         tokio::select! {
             biased;
             result = answer => {

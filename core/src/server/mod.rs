@@ -16,5 +16,4 @@ mod spec;
 mod task;
 
 pub(crate) use handle::Server;
-pub(crate) use snapshot::Snapshot;
 pub(crate) use spec::{HttpCell, ServerSpec, Shared};

@@ -19,18 +19,26 @@ pub(crate) struct RefreshPace {
 
 impl RefreshPace {
     pub(crate) fn new() -> Self {
-        Self { pause: SETTLE, earliest: None }
+        Self {
+            pause: SETTLE,
+            earliest: None,
+        }
     }
 
     /// When a notice that came `now` leads to a fetch.
     pub(crate) fn due(&self, now: Instant) -> Instant {
         let settled = now + SETTLE;
-        self.earliest.map_or(settled, |earliest| earliest.max(settled))
+        self.earliest
+            .map_or(settled, |earliest| earliest.max(settled))
     }
 
     /// A fetch ended.
     pub(crate) fn fetched(&mut self, now: Instant, changed: bool) {
-        self.pause = if changed { SETTLE } else { (self.pause * 2).min(LONGEST_PAUSE) };
+        self.pause = if changed {
+            SETTLE
+        } else {
+            (self.pause * 2).min(LONGEST_PAUSE)
+        };
         self.earliest = Some(now + self.pause);
     }
 }

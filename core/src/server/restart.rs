@@ -35,7 +35,11 @@ pub(crate) struct Retry {
 
 impl RestartPolicy {
     pub(crate) fn new(limits: RestartLimits) -> Self {
-        Self { limits, retries: 0, immediate: true }
+        Self {
+            limits,
+            retries: 0,
+            immediate: true,
+        }
     }
 
     /// A connection was lost after `lasted`.
@@ -62,7 +66,10 @@ impl RestartPolicy {
         } else {
             self.backoff(jitter)
         };
-        Some(Retry { number: self.retries, delay })
+        Some(Retry {
+            number: self.retries,
+            delay,
+        })
     }
 
     /// How many retries there were in a row.
@@ -95,7 +102,9 @@ mod tests {
     };
 
     fn delays(policy: &mut RestartPolicy) -> Vec<u128> {
-        std::iter::from_fn(|| policy.next(1.0)).map(|retry| retry.delay.as_millis()).collect()
+        std::iter::from_fn(|| policy.next(1.0))
+            .map(|retry| retry.delay.as_millis())
+            .collect()
     }
 
     #[test]
@@ -115,7 +124,13 @@ mod tests {
         policy.lost_after(Duration::from_secs(59));
         assert_eq!(policy.next(0.0), None);
         policy.lost_after(Duration::from_secs(60));
-        assert_eq!(policy.next(0.0), Some(Retry { number: 1, delay: Duration::ZERO }));
+        assert_eq!(
+            policy.next(0.0),
+            Some(Retry {
+                number: 1,
+                delay: Duration::ZERO
+            })
+        );
     }
 
     proptest::proptest! {

@@ -45,11 +45,15 @@ impl Snapshot {
 
     /// The connection, unless it is lost already.
     pub(crate) fn usable(&self) -> Option<&Arc<Connection>> {
-        self.connection.as_ref().filter(|connection| !connection.is_dropped())
+        self.connection
+            .as_ref()
+            .filter(|connection| !connection.is_dropped())
     }
 
     /// Whether the server is known not to offer this tool.
     pub(crate) fn lacks(&self, tool: &str) -> bool {
-        self.offered.as_ref().is_some_and(|offered| !offered.contains(tool))
+        self.offered
+            .as_ref()
+            .is_some_and(|offered| !offered.contains(tool))
     }
 }

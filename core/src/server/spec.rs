@@ -42,7 +42,10 @@ pub(crate) struct Shared {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Shared").field("base_dir", &self.base_dir).finish_non_exhaustive()
+        formatter
+            .debug_struct("Shared")
+            .field("base_dir", &self.base_dir)
+            .finish_non_exhaustive()
     }
 }
 
@@ -57,7 +60,10 @@ impl EngineCell {
             return Ok(Arc::clone(engine));
         }
         let started = Engine::shared().map_err(|error| {
-            Error::new(ErrorKind::Spawn, format!("cannot prepare to start processes: {error}"))
+            Error::new(
+                ErrorKind::Spawn,
+                format!("cannot prepare to start processes: {error}"),
+            )
         })?;
         Ok(Arc::clone(engine.insert(started)))
     }

@@ -22,7 +22,7 @@ use super::placeholder;
 use super::restart::{RestartLimits, RestartPolicy};
 use super::snapshot::Snapshot;
 use super::spec::ServerSpec;
-use crate::catalog::CatalogStore;
+use crate::catalog::{CatalogStore, Changes};
 use crate::config::Lazy;
 use crate::connection::{Connection, DropReason, OpenError};
 use crate::error::{Error, ErrorKind};
@@ -149,7 +149,10 @@ impl Task {
     pub(super) async fn run(mut self) {
         let closing = self.spec.shared.closing.clone();
         loop {
-            let current = self.current.as_ref().map(|current| Arc::clone(&current.connection));
+            let current = self
+                .current
+                .as_ref()
+                .map(|current| Arc::clone(&current.connection));
             let live = current.clone().filter(|_| self.spec.live_tool_list);
             tokio::select! {
                 biased;
@@ -229,7 +232,9 @@ impl Task {
     }
 
     fn is_running(&self) -> bool {
-        self.current.as_ref().is_some_and(|current| !current.connection.is_dropped())
+        self.current
+            .as_ref()
+            .is_some_and(|current| !current.connection.is_dropped())
     }
 
     /// One attempt at a time, shared by all who wait.
@@ -264,7 +269,13 @@ impl Task {
         );
         let task = self.spec.shared.tasks.spawn(work);
         let generation = self.generation;
-        self.attempt = Some(Attempt { purpose, generation, task, cancel, waiters });
+        self.attempt = Some(Attempt {
+            purpose,
+            generation,
+            task,
+            cancel,
+            waiters,
+        });
         if purpose == Purpose::ReplaceSession {
             self.publish(|_| {});
         } else {
@@ -273,7 +284,9 @@ impl Task {
     }
 
     fn attempt_ended(&mut self, result: Result<Connected, OpenError>) {
-        let Some(attempt) = self.attempt.take() else { return };
+        let Some(attempt) = self.attempt.take() else {
+            return;
+        };
         match result {
             Ok(connected) => self.connected(attempt, connected),
             Err(error) => self.not_connected(attempt, error),
@@ -281,7 +294,11 @@ impl Task {
     }
 
     fn connected(&mut self, attempt: Attempt, connected: Connected) {
-        let Connected { connection, tools, diagnostics } = connected;
+        let Connected {
+            connection,
+            tools,
+            diagnostics,
+        } = connected;
         self.remember_listing(&tools, &connection);
         let offered = self.publish_tools(tools, diagnostics, attempt.generation);
         if attempt.purpose == Purpose::ListOnce {
@@ -346,7 +363,9 @@ impl Task {
     }
 
     fn lost(&mut self, reason: &DropReason) {
-        let Some(current) = self.current.take() else { return };
+        let Some(current) = self.current.take() else {
+            return;
+        };
         self.event(EventKind::Dropped {
             reason: reason.to_string(),
             exit: reason.exit,
@@ -355,7 +374,8 @@ impl Task {
         self.restart.lost_after(current.since.elapsed());
         self.discard(current.connection);
         let error = Error::new(ErrorKind::Dropped, reason.to_string()).of_server(&self.spec.name);
-        self.snapshot.send_modify(|snapshot| snapshot.last_error = Some(error));
+        self.snapshot
+            .send_modify(|snapshot| snapshot.last_error = Some(error));
         self.drop_session_attempt();
         self.schedule_retry();
         self.transition(State::Error, &reason.to_string());
@@ -383,13 +403,17 @@ impl Task {
                 max_retries: self.spec.limits.restart_retries,
                 delay: at.saturating_duration_since(Instant::now()),
             },
-            None => EventKind::GaveUp { retries: self.restart.retries() },
+            None => EventKind::GaveUp {
+                retries: self.restart.retries(),
+            },
         };
         self.event(kind);
     }
 
     fn abandon(&mut self, id: u64) {
-        let Some(attempt) = &mut self.attempt else { return };
+        let Some(attempt) = &mut self.attempt else {
+            return;
+        };
         let before = attempt.waiters.len();
         attempt.waiters.retain(|waiter| waiter.id != id);
         let was_last = before > 0 && attempt.waiters.is_empty();
@@ -437,13 +461,19 @@ impl Task {
             }
             (None, None) => {
                 let error = self.snapshot.borrow().last_error.clone();
-                answer(waiter.done, Err(error.unwrap_or_else(|| self.not_running())));
+                answer(
+                    waiter.done,
+                    Err(error.unwrap_or_else(|| self.not_running())),
+                );
             }
         }
     }
 
     fn drop_session_attempt(&mut self) {
-        if let Some(attempt) = self.attempt.take_if(|a| a.purpose == Purpose::ReplaceSession) {
+        if let Some(attempt) = self
+            .attempt
+            .take_if(|a| a.purpose == Purpose::ReplaceSession)
+        {
             attempt.cancel.cancel();
             for waiter in attempt.waiters {
                 answer(waiter.done, Err(self.not_running()));
@@ -462,11 +492,17 @@ impl Task {
         let spec = Arc::clone(&self.spec);
         let generation = connection.generation();
         let listing = async move { attempt::list(&connection, &spec, None).await }.boxed();
-        self.refresh = Some(Refresh { generation, listing, waiters });
+        self.refresh = Some(Refresh {
+            generation,
+            listing,
+            waiters,
+        });
     }
 
     fn refreshed(&mut self, result: Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error>) {
-        let Some(refresh) = self.refresh.take() else { return };
+        let Some(refresh) = self.refresh.take() else {
+            return;
+        };
         let is_current = self
             .current
             .as_ref()
@@ -475,7 +511,8 @@ impl Task {
             Ok((tools, diagnostics)) if is_current => {
                 let before = self.catalog.catalog().version();
                 let offered = self.publish_tools(tools, diagnostics, refresh.generation);
-                self.snapshot.send_modify(|snapshot| snapshot.offered = Some(offered));
+                self.snapshot
+                    .send_modify(|snapshot| snapshot.offered = Some(offered));
                 let changed = self.catalog.catalog().version() != before;
                 self.pace.fetched(Instant::now(), changed);
                 Ok(())
@@ -485,7 +522,9 @@ impl Task {
                 // The last good list stays.
                 self.pace.fetched(Instant::now(), false);
                 if is_current {
-                    self.event(EventKind::Note { message: error.message().to_owned() });
+                    self.event(EventKind::Note {
+                        message: error.message().to_owned(),
+                    });
                 }
                 Err(error)
             }
@@ -506,55 +545,73 @@ impl Task {
         diagnostics: Vec<Diagnostic>,
         generation: u64,
     ) -> Arc<HashSet<Arc<str>>> {
-        let log = &self.spec.shared.events;
-        for diagnostic in diagnostics {
-            let Diagnostic { tool, reason } = diagnostic;
-            log.push(&self.spec.name, generation, EventKind::ToolDiagnostic { tool, reason });
+        let event = |kind| {
+            self.spec
+                .shared
+                .events
+                .push(&self.spec.name, generation, kind)
+        };
+        for Diagnostic { tool, reason } in diagnostics {
+            event(EventKind::ToolDiagnostic { tool, reason });
         }
-        self.report_unknown_filter_names(&tools);
+        if !std::mem::replace(&mut self.unknown_filter_names_reported, true) {
+            self.report_unknown_filter_names(&tools);
+        }
         let filter = &self.spec.definition.tools;
         let offered: Vec<_> = tools
             .into_iter()
             .filter(|tool| !self.spec.filtered || filter.allows(&tool.name))
             .collect();
         let names = offered.iter().map(|tool| Arc::clone(&tool.name)).collect();
-        let changes = self.catalog.replace(&self.spec.name, offered, self.server.clone());
+        let changes = self
+            .catalog
+            .replace(&self.spec.name, offered, self.server.clone());
         if !changes.is_empty() {
-            log.push(
-                &self.spec.name,
-                generation,
-                EventKind::ToolsChanged {
-                    added: changes.added,
-                    removed: changes.removed,
-                    changed: changes.changed,
-                },
-            );
+            let Changes {
+                added,
+                removed,
+                changed,
+            } = changes;
+            event(EventKind::ToolsChanged {
+                added,
+                removed,
+                changed,
+            });
         }
         Arc::new(names)
     }
 
-    fn report_unknown_filter_names(&mut self, tools: &[ToolDefinition]) {
-        if std::mem::replace(&mut self.unknown_filter_names_reported, true) {
-            return;
-        }
+    fn report_unknown_filter_names(&self, tools: &[ToolDefinition]) {
         let known: HashSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
         let filter = &self.spec.definition.tools;
-        let unknown: Vec<&str> = filter.names().filter(|name| !known.contains(name)).collect();
+        let unknown: Vec<&str> = filter
+            .names()
+            .filter(|name| !known.contains(name))
+            .collect();
         if !unknown.is_empty() {
-            let message = format!("`tools` names what the server does not list: {}", unknown.join(", "));
+            let message = format!(
+                "`tools` names what the server does not list: {}",
+                unknown.join(", ")
+            );
             self.event(EventKind::Note { message });
         }
     }
 
     /// Keeps the list for the next load of a lazy server.
     fn remember_listing(&self, tools: &[ToolDefinition], connection: &Connection) {
-        let Some(cache) = self.spec.shared.cache.clone().filter(|_| self.spec.lazy != Lazy::No)
+        let Some(cache) = self
+            .spec
+            .shared
+            .cache
+            .clone()
+            .filter(|_| self.spec.lazy != Lazy::No)
         else {
             return;
         };
         let entries: Vec<_> = tools.iter().map(|tool| tool.raw.clone()).collect();
-        let repeats_a_secret =
-            entries.iter().any(|entry| connection.mask(entry.as_str()) != entry.as_str());
+        let repeats_a_secret = entries
+            .iter()
+            .any(|entry| connection.mask(entry.as_str()) != entry.as_str());
         if repeats_a_secret {
             self.event(EventKind::Note {
                 message: "its list is not cached: it repeats a secret".to_owned(),
@@ -576,7 +633,10 @@ impl Task {
     fn discard(&self, connection: Arc<Connection>) {
         connection.refuse_calls();
         let spec = Arc::clone(&self.spec);
-        self.spec.shared.tasks.spawn(async move { close(&connection, &spec).await });
+        self.spec
+            .shared
+            .tasks
+            .spawn(async move { close(&connection, &spec).await });
     }
 
     /// Ends a connection beside the loop when its last call has ended.
@@ -593,7 +653,8 @@ impl Task {
     }
 
     async fn shut_down(mut self) {
-        let error = Error::new(ErrorKind::Closed, "the source was closed").of_server(&self.spec.name);
+        let error =
+            Error::new(ErrorKind::Closed, "the source was closed").of_server(&self.spec.name);
         self.snapshot.send_modify(|snapshot| {
             snapshot.closed = true;
             snapshot.connection = None;
@@ -650,7 +711,11 @@ impl Task {
         let from = self.snapshot.borrow().state;
         self.publish(|snapshot| snapshot.state = to);
         if from != to {
-            self.event(EventKind::State { from, to, cause: cause.to_owned() });
+            self.event(EventKind::State {
+                from,
+                to,
+                cause: cause.to_owned(),
+            });
         }
     }
 
@@ -667,7 +732,10 @@ impl Task {
     }
 
     fn event(&self, kind: EventKind) {
-        self.spec.shared.events.push(&self.spec.name, self.generation, kind);
+        self.spec
+            .shared
+            .events
+            .push(&self.spec.name, self.generation, kind);
     }
 
     fn not_running(&self) -> Error {
@@ -684,10 +752,12 @@ impl Task {
         if let Some(entries) = cached {
             let (tools, diagnostics) = read_listing(entries);
             let offered = self.publish_tools(tools, diagnostics, 0);
-            self.snapshot.send_modify(|snapshot| snapshot.offered = Some(offered));
+            self.snapshot
+                .send_modify(|snapshot| snapshot.offered = Some(offered));
         } else {
             let tool = placeholder::definition(&self.spec.name);
-            self.catalog.replace(&self.spec.name, vec![tool], self.server.clone());
+            self.catalog
+                .replace(&self.spec.name, vec![tool], self.server.clone());
         }
     }
 }
@@ -704,10 +774,18 @@ async fn close(connection: &Connection, spec: &ServerSpec) {
     let log = &spec.shared.events;
     if !escaped.is_empty() {
         let message = format!("processes that left its group were not ended: {escaped:?}");
-        log.push(&spec.name, connection.generation(), EventKind::Note { message });
+        log.push(
+            &spec.name,
+            connection.generation(),
+            EventKind::Note { message },
+        );
     }
     let killed = ending == Some(mcp_resident_process::Ending::Killed);
-    log.push(&spec.name, connection.generation(), EventKind::Closed { exit, killed });
+    log.push(
+        &spec.name,
+        connection.generation(),
+        EventKind::Closed { exit, killed },
+    );
 }
 
 /// The one who waited may have gone.
@@ -740,7 +818,10 @@ async fn ended(attempt: &mut Option<Attempt>) -> Result<Connected, OpenError> {
     match attempt {
         Some(attempt) => match (&mut attempt.task).await {
             Ok(result) => result,
-            Err(_) => Err(OpenError::new(ErrorKind::Internal, "the attempt ended unexpectedly")),
+            Err(_) => Err(OpenError::new(
+                ErrorKind::Internal,
+                "the attempt ended unexpectedly",
+            )),
         },
         None => std::future::pending().await,
     }

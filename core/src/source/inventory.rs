@@ -42,15 +42,27 @@ pub async fn list_mcp_tools(
     config: impl Into<ConfigInput>,
     options: LoadOptions,
 ) -> Result<Vec<InventoryEntry>, Error> {
-    let options =
-        LoadOptions { wait: Wait::All, cache_dir: None, inventory: true, ..options };
+    let options = LoadOptions {
+        wait: Wait::All,
+        cache_dir: None,
+        inventory: true,
+        ..options
+    };
     let source = load_mcp(config, options).await?;
     let mut entries = Vec::new();
     for server in source.servers() {
         let info = source.info(&server)?;
-        let tools = source.catalog.definitions(&server).into_iter().map(InventoryTool::from);
+        let tools = source
+            .catalog
+            .definitions(&server)
+            .into_iter()
+            .map(InventoryTool::from);
         entries.push(InventoryEntry {
-            tools: if info.status == Status::Connected { tools.collect() } else { Vec::new() },
+            tools: if info.status == Status::Connected {
+                tools.collect()
+            } else {
+                Vec::new()
+            },
             server,
             status: info.status,
             error: info.last_error,

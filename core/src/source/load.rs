@@ -69,12 +69,17 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         None => std::env::current_dir(),
     }
     .map_err(|error| {
-        Error::new(ErrorKind::Config, format!("the base directory cannot be used: {error}"))
+        Error::new(
+            ErrorKind::Config,
+            format!("the base directory cannot be used: {error}"),
+        )
     })?;
-    let (name, version) = options
-        .client_info
-        .clone()
-        .unwrap_or_else(|| ("mcp-resident".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
+    let (name, version) = options.client_info.clone().unwrap_or_else(|| {
+        (
+            "mcp-resident".to_owned(),
+            env!("CARGO_PKG_VERSION").to_owned(),
+        )
+    });
     let shared = Arc::new(Shared {
         events: EventLog::new(limits.max_events),
         environment: options.environment(),
@@ -93,7 +98,11 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         tasks: TaskTracker::new(),
         engine: Default::default(),
     });
-    let order = parsed.servers.iter().map(|entry| entry.name.as_str().into()).collect();
+    let order = parsed
+        .servers
+        .iter()
+        .map(|entry| entry.name.as_str().into())
+        .collect();
     let catalog = Arc::new(CatalogStore::new(order));
     let entries = join_all(parsed.servers.into_iter().map(|entry| {
         let (shared, catalog, limits) = (&shared, &catalog, &limits);
@@ -110,7 +119,13 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         }
     }))
     .await;
-    Ok(McpSource { catalog, shared, entries, problems, limits })
+    Ok(McpSource {
+        catalog,
+        shared,
+        entries,
+        problems,
+        limits,
+    })
 }
 
 fn spec(
@@ -140,7 +155,11 @@ fn spec(
         .unwrap_or(resident);
     ServerSpec {
         limits: definition.limits_over(limits),
-        lazy: if options.inventory { Lazy::No } else { definition.lazy },
+        lazy: if options.inventory {
+            Lazy::No
+        } else {
+            definition.lazy
+        },
         filtered: !options.inventory,
         auto_restart,
         live_tool_list,
@@ -154,7 +173,11 @@ fn spec(
 
 fn source_limits(options: &LoadOptions) -> Limits {
     let mut limits = Limits::default();
-    if let Some(AutoRestart::On { max_retries, backoff }) = options.auto_restart {
+    if let Some(AutoRestart::On {
+        max_retries,
+        backoff,
+    }) = options.auto_restart
+    {
         limits.restart_retries = max_retries.unwrap_or(limits.restart_retries);
         limits.restart_first_delay = backoff.unwrap_or(limits.restart_first_delay);
     }
@@ -164,7 +187,10 @@ fn source_limits(options: &LoadOptions) -> Limits {
 /// Starts what is to be started at load, and waits as the host chose.
 async fn settle(source: &McpSource, wait: Wait) {
     let never = CancellationToken::new();
-    let servers = source.entries.iter().filter_map(|entry| entry.server.as_ref().ok());
+    let servers = source
+        .entries
+        .iter()
+        .filter_map(|entry| entry.server.as_ref().ok());
     let mut attempts: FuturesUnordered<_> = servers
         .filter(|server| server.spec().definition.enabled && server.spec().lazy != Lazy::Yes)
         .map(|server| {
@@ -183,7 +209,10 @@ async fn settle(source: &McpSource, wait: Wait) {
         Wait::All => while attempts.next().await.is_some() {},
         Wait::None => {
             // The attempts are under way when this returns: whoever asks for the state sees that.
-            let begun = source.entries.iter().filter_map(|entry| entry.server.as_ref().ok());
+            let begun = source
+                .entries
+                .iter()
+                .filter_map(|entry| entry.server.as_ref().ok());
             join_all(begun.map(|server| server.begun())).await;
         }
         Wait::For(limit) => {
@@ -194,7 +223,10 @@ async fn settle(source: &McpSource, wait: Wait) {
         Wait::Ready => loop {
             let settled = attempts.next();
             let next = if any_connected(source) {
-                tokio::time::timeout(READY_QUIET, settled).await.ok().flatten()
+                tokio::time::timeout(READY_QUIET, settled)
+                    .await
+                    .ok()
+                    .flatten()
             } else {
                 settled.await
             };

@@ -94,12 +94,18 @@ impl McpSource {
 
     /// How the newest attempt of each server ended.
     pub fn status(&self) -> BTreeMap<String, Status> {
-        self.entries.iter().map(|entry| (entry.name.to_string(), entry.status())).collect()
+        self.entries
+            .iter()
+            .map(|entry| (entry.name.to_string(), entry.status()))
+            .collect()
     }
 
     /// The names of all servers, in the order of the configuration.
     pub fn servers(&self) -> Vec<String> {
-        self.entries.iter().map(|entry| entry.name.to_string()).collect()
+        self.entries
+            .iter()
+            .map(|entry| entry.name.to_string())
+            .collect()
     }
 
     /// A server's state.
@@ -152,7 +158,11 @@ impl McpSource {
     /// Connects a server, unless that is done or under way, and waits for the outcome.
     ///
     /// `cancel` ends the wait; an attempt that nobody else waits for ends with it.
-    pub async fn start(&self, server: &str, cancel: Option<&CancellationToken>) -> Result<(), Error> {
+    pub async fn start(
+        &self,
+        server: &str,
+        cancel: Option<&CancellationToken>,
+    ) -> Result<(), Error> {
         self.server(server)?.start(&token(cancel)).await
     }
 
@@ -198,10 +208,7 @@ impl McpSource {
     }
 
     /// Calls `observer` at each change of a server's state, in order, on a task of its own.
-    pub fn on_state_change(
-        &self,
-        observer: impl Fn(&str, State) + Send + 'static,
-    ) -> Subscription {
+    pub fn on_state_change(&self, observer: impl Fn(&str, State) + Send + 'static) -> Subscription {
         observe(&self.shared.events, move |event: Event| {
             if let EventKind::State { to, .. } = event.kind {
                 observer(&event.server, to);
@@ -239,7 +246,10 @@ impl McpSource {
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
-        if tokio::time::timeout(self.limits.close_total, self.shared.tasks.wait()).await.is_err() {
+        if tokio::time::timeout(self.limits.close_total, self.shared.tasks.wait())
+            .await
+            .is_err()
+        {
             // Whatever still runs lets go of its processes now, which kills them.
             self.shared.overdue.cancel();
             self.shared.tasks.wait().await;
@@ -249,14 +259,20 @@ impl McpSource {
     }
 
     fn entry(&self, name: &str) -> Result<&Entry, Error> {
-        self.entries.iter().find(|entry| &*entry.name == name).ok_or_else(|| {
-            let names: Vec<&str> = self.entries.iter().map(|entry| &*entry.name).collect();
-            let message = match names.len() {
-                0 => format!("there is no server `{name}`: the configuration has none"),
-                _ => format!("there is no server `{name}`; there are: {}", names.join(", ")),
-            };
-            Error::new(ErrorKind::UnknownServer, message)
-        })
+        self.entries
+            .iter()
+            .find(|entry| &*entry.name == name)
+            .ok_or_else(|| {
+                let names: Vec<&str> = self.entries.iter().map(|entry| &*entry.name).collect();
+                let message = match names.len() {
+                    0 => format!("there is no server `{name}`: the configuration has none"),
+                    _ => format!(
+                        "there is no server `{name}`; there are: {}",
+                        names.join(", ")
+                    ),
+                };
+                Error::new(ErrorKind::UnknownServer, message)
+            })
     }
 
     fn server(&self, name: &str) -> Result<&Arc<Server>, Error> {
@@ -280,7 +296,10 @@ impl Drop for McpSource {
 
 impl fmt::Debug for McpSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("McpSource").field("status", &self.status()).finish_non_exhaustive()
+        formatter
+            .debug_struct("McpSource")
+            .field("status", &self.status())
+            .finish_non_exhaustive()
     }
 }
 

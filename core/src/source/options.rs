@@ -72,7 +72,9 @@ pub struct LoadOptions {
 
 impl LoadOptions {
     pub(super) fn environment(&self) -> Arc<dyn EnvironmentProvider> {
-        self.environment.clone().unwrap_or_else(|| Arc::new(HostEnvironment))
+        self.environment
+            .clone()
+            .unwrap_or_else(|| Arc::new(HostEnvironment))
     }
 }
 

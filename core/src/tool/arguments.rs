@@ -55,9 +55,14 @@ fn object_of_text(text: &str) -> Result<RawJson, String> {
     if text.is_empty() || text == "null" {
         return Ok(RawJson::empty_object());
     }
-    let value: RawJson =
-        text.parse().map_err(|error| format!("arguments are not a JSON object: {error}"))?;
-    if value.as_str().starts_with('{') { Ok(value) } else { Err(not_an_object(text)) }
+    let value: RawJson = text
+        .parse()
+        .map_err(|error| format!("arguments are not a JSON object: {error}"))?;
+    if value.as_str().starts_with('{') {
+        Ok(value)
+    } else {
+        Err(not_an_object(text))
+    }
 }
 
 fn not_an_object(text: &str) -> String {
@@ -118,7 +123,10 @@ mod tests {
             (Arguments::from("null"), "{}"),
             (Arguments::from(serde_json::Value::Null), "{}"),
             (Arguments::from(r#" {"n": 1e2} "#), r#"{"n": 1e2}"#),
-            (Arguments::from(serde_json::json!("{\"a\":1}")), r#"{"a":1}"#),
+            (
+                Arguments::from(serde_json::json!("{\"a\":1}")),
+                r#"{"a":1}"#,
+            ),
         ] {
             assert_eq!(given.to_object().unwrap().as_str(), object, "{given:?}");
         }

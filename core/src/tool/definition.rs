@@ -80,8 +80,8 @@ pub(crate) fn read_listing(entries: Vec<RawJson>) -> (Vec<ToolDefinition>, Vec<D
 }
 
 fn read_entry(raw: RawJson, notes: &mut Vec<Diagnostic>) -> Result<ToolDefinition, String> {
-    let entry: Entry<'_> = serde_json::from_str(raw.as_str())
-        .map_err(|_| "the entry is not an object".to_owned())?;
+    let entry: Entry<'_> =
+        serde_json::from_str(raw.as_str()).map_err(|_| "the entry is not an object".to_owned())?;
     let name = text(entry.name).ok_or("it has no name")?;
     if name.is_empty() {
         return Err("its name is empty".to_owned());
@@ -98,7 +98,9 @@ fn read_entry(raw: RawJson, notes: &mut Vec<Diagnostic>) -> Result<ToolDefinitio
         }
     };
     let object = |value: Option<&RawValue>| {
-        value.filter(|value| value.get().starts_with('{')).map(|value| raw.part(value.get()))
+        value
+            .filter(|value| value.get().starts_with('{'))
+            .map(|value| raw.part(value.get()))
     };
     Ok(ToolDefinition {
         name: name.as_ref().into(),
@@ -135,7 +137,10 @@ fn shortened(text: &str) -> String {
 pub(crate) fn model_schema(server: &RawJson) -> RawJson {
     let mut members = Members::of(server).unwrap_or_default();
     members.set("type", RawJson::trusted(r#""object""#.to_owned()));
-    if members.find("properties").is_none_or(|properties| properties.is_null()) {
+    if members
+        .find("properties")
+        .is_none_or(|properties| properties.is_null())
+    {
         members.set("properties", RawJson::empty_object());
     }
     members.set("additionalProperties", RawJson::trusted("false".to_owned()));
@@ -153,12 +158,18 @@ mod tests {
     #[test]
     fn the_models_schema_is_the_servers_closed_and_typed() {
         for (server, model) in [
-            ("{}", r#"{"type":"object","properties":{},"additionalProperties":false}"#),
+            (
+                "{}",
+                r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+            ),
             (
                 r#"{"additionalProperties":true,"properties":{"n":{"maximum":1e2}},"type":"array","$defs":{}}"#,
                 r#"{"additionalProperties":false,"properties":{"n":{"maximum":1e2}},"type":"object","$defs":{}}"#,
             ),
-            ("true", r#"{"type":"object","properties":{},"additionalProperties":false}"#),
+            (
+                "true",
+                r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+            ),
         ] {
             assert_eq!(model_schema(&json(server)).as_str(), model);
         }
@@ -180,9 +191,14 @@ mod tests {
         ];
         let (tools, diagnostics) = read_listing(entries.map(json).to_vec());
         let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-        assert_eq!(names, ["good", "no-schema", "bool-schema", "dup", "escaped"]);
-        let reasons: Vec<String> =
-            diagnostics.iter().map(|d| format!("{}: {}", d.tool, d.reason)).collect();
+        assert_eq!(
+            names,
+            ["good", "no-schema", "bool-schema", "dup", "escaped"]
+        );
+        let reasons: Vec<String> = diagnostics
+            .iter()
+            .map(|d| format!("{}: {}", d.tool, d.reason))
+            .collect();
         assert_eq!(
             reasons,
             [

@@ -49,7 +49,11 @@ pub(crate) fn render(result: &str) -> Result<Rendered, String> {
     let output = if is_error {
         let texts = texts(&blocks);
         let said = joined(texts.iter().filter(|text| !text.trim().is_empty()), "\n\n");
-        if said.is_empty() { SILENT_FAILURE.to_owned() } else { said }
+        if said.is_empty() {
+            SILENT_FAILURE.to_owned()
+        } else {
+            said
+        }
     } else if let Some(structured) = result.structured_content {
         compact(structured.get())
     } else {
@@ -57,9 +61,11 @@ pub(crate) fn render(result: &str) -> Result<Rendered, String> {
         match (texts.is_empty(), blocks.is_empty()) {
             (false, _) => joined(texts.iter(), "\n"),
             (true, true) => EMPTY.to_owned(),
-            (true, false) => {
-                blocks.iter().map(|block| describe(block.get())).collect::<Vec<_>>().join("\n")
-            }
+            (true, false) => blocks
+                .iter()
+                .map(|block| describe(block.get()))
+                .collect::<Vec<_>>()
+                .join("\n"),
         }
     };
     Ok(Rendered { output, is_error })
@@ -111,7 +117,10 @@ fn describe(block: &str) -> String {
 
 /// How many bytes base64 text stands for.
 fn decoded_length(base64: &str) -> usize {
-    let significant = base64.trim_end_matches('=').bytes().filter(|b| !b.is_ascii_whitespace());
+    let significant = base64
+        .trim_end_matches('=')
+        .bytes()
+        .filter(|b| !b.is_ascii_whitespace());
     significant.count() * 3 / 4
 }
 
@@ -141,14 +150,21 @@ mod tests {
         let failed = render(
             r#"{"isError":true,"structuredContent":{},"content":[{"type":"text","text":" "},{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
         );
-        assert_eq!(failed.unwrap(), Rendered { output: "a\n\nb".to_owned(), is_error: true });
+        assert_eq!(
+            failed.unwrap(),
+            Rendered {
+                output: "a\n\nb".to_owned(),
+                is_error: true
+            }
+        );
         assert_eq!(output(r#"{"isError":true}"#), SILENT_FAILURE);
     }
 
     #[test]
     fn only_true_is_a_failure() {
         for flag in ["\"true\"", "1", "null", "false"] {
-            let result = format!(r#"{{"isError":{flag},"content":[{{"type":"text","text":"Error: no"}}]}}"#);
+            let result =
+                format!(r#"{{"isError":{flag},"content":[{{"type":"text","text":"Error: no"}}]}}"#);
             assert!(!render(&result).unwrap().is_error, "{flag}");
         }
     }
@@ -164,7 +180,11 @@ mod tests {
 
     #[test]
     fn nothing_is_said_to_be_nothing() {
-        for result in ["{}", r#"{"content":null,"structuredContent":null}"#, r#"{"content":[]}"#] {
+        for result in [
+            "{}",
+            r#"{"content":null,"structuredContent":null}"#,
+            r#"{"content":[]}"#,
+        ] {
             assert_eq!(output(result), EMPTY, "{result}");
         }
     }

@@ -42,7 +42,11 @@ impl ToolResult {
                 Self {
                     output: rendered.output,
                     is_error: rendered.is_error,
-                    metadata: Metadata { server: Arc::clone(server), tool: Arc::clone(tool), error },
+                    metadata: Metadata {
+                        server: Arc::clone(server),
+                        tool: Arc::clone(tool),
+                        error,
+                    },
                     raw: Some(RawJson::validated(result)),
                 }
             }
@@ -69,8 +73,17 @@ impl ToolResult {
 
     /// Text of this library's own, in place of an answer.
     pub(crate) fn told(server: &Arc<str>, tool: &Arc<str>, output: String) -> Self {
-        let metadata = Metadata { server: Arc::clone(server), tool: Arc::clone(tool), error: None };
-        Self { output, is_error: false, metadata, raw: None }
+        let metadata = Metadata {
+            server: Arc::clone(server),
+            tool: Arc::clone(tool),
+            error: None,
+        };
+        Self {
+            output,
+            is_error: false,
+            metadata,
+            raw: None,
+        }
     }
 
     /// The whole `result` as the server sent it; nothing when it sent none.
@@ -94,6 +107,9 @@ impl ToolResult {
     }
 
     fn member(&self, name: &str) -> Option<RawJson> {
-        self.raw.as_ref()?.member(name).filter(|value| !value.is_null())
+        self.raw
+            .as_ref()?
+            .member(name)
+            .filter(|value| !value.is_null())
     }
 }

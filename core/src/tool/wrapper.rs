@@ -44,12 +44,18 @@ impl fmt::Debug for CallContext {
 impl CallContext {
     /// A call that may be silent for `timeout`.
     pub fn with_timeout(timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), ..Self::default() }
+        Self {
+            timeout: Some(timeout),
+            ..Self::default()
+        }
     }
 
     /// A call that ends when `cancel` is cancelled.
     pub fn with_cancel(cancel: CancellationToken) -> Self {
-        Self { cancel: Some(cancel), ..Self::default() }
+        Self {
+            cancel: Some(cancel),
+            ..Self::default()
+        }
     }
 }
 
@@ -80,7 +86,13 @@ impl Tool {
         definition: ToolDefinition,
         backend: Arc<dyn Backend>,
     ) -> Self {
-        Self { name, server, definition, schema: OnceLock::new(), backend }
+        Self {
+            name,
+            server,
+            definition,
+            schema: OnceLock::new(),
+            backend,
+        }
     }
 
     /// The name for a model: at most 64 characters of `[A-Za-z0-9_-]`, unique in its source.
@@ -110,7 +122,8 @@ impl Tool {
 
     /// The schema of arguments for a model: the server's, as a closed object (SPEC 2.6).
     pub fn input_schema(&self) -> &RawJson {
-        self.schema.get_or_init(|| model_schema(&self.definition.input_schema))
+        self.schema
+            .get_or_init(|| model_schema(&self.definition.input_schema))
     }
 
     /// The schema of arguments as the server gave it.
@@ -162,7 +175,9 @@ impl Tool {
     pub(crate) fn claims_to_be_repeatable(&self) -> bool {
         ["readOnlyHint", "idempotentHint"].into_iter().any(|hint| {
             let annotations = self.definition.annotations.as_ref();
-            annotations.and_then(|a| a.member(hint)).is_some_and(|hint| hint.as_str() == "true")
+            annotations
+                .and_then(|a| a.member(hint))
+                .is_some_and(|hint| hint.as_str() == "true")
         })
     }
 }

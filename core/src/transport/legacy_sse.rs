@@ -11,6 +11,7 @@ use reqwest::{Response, Url};
 use tokio::{sync::watch, task::AbortHandle, time::timeout};
 
 use super::{
+    DropCause,
     http::{
         HttpClient, HttpOptions, RequestFailure,
         body::{MediaType, drain_in_background, read_refusal},
@@ -97,6 +98,7 @@ impl LegacySseLink {
         self.post(None, body).await.map(drop)
     }
 
+    #[cfg(test)]
     /// Waits until the stream has ended by itself, and says how. Pending for ever on a link that was closed.
     pub(crate) async fn dropped(&self) -> Arc<str> {
         let mut dropped = self.dropped.clone();

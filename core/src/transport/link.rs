@@ -1,5 +1,6 @@
 //! [`Link`]: one server's transport, whichever it is.
 
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,18 +21,26 @@ const BACKGROUND_END: Duration = Duration::from_secs(1);
 const BACKGROUND_SEND: Duration = Duration::from_secs(10);
 
 /// A transport with the tasks that serve it in the background; none of them outlives `close`.
-#[derive(Debug)]
 pub(crate) struct Link {
     kind: Kind,
     background: TaskTracker,
     closing: CancellationToken,
 }
 
-#[derive(Debug)]
 enum Kind {
     Stdio(StdioLink),
     Http(HttpLink),
     LegacySse(LegacySseLink),
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self.kind {
+            Kind::Stdio(_) => "Link(stdio)",
+            Kind::Http(_) => "Link(http)",
+            Kind::LegacySse(_) => "Link(sse)",
+        })
+    }
 }
 
 impl From<StdioLink> for Link {
@@ -54,7 +63,11 @@ impl From<LegacySseLink> for Link {
 
 impl Link {
     fn new(kind: Kind) -> Self {
-        Self { kind, background: TaskTracker::new(), closing: CancellationToken::new() }
+        Self {
+            kind,
+            background: TaskTracker::new(),
+            closing: CancellationToken::new(),
+        }
     }
 
     /// Sends a request. Ends when the request is on its way (stdio, older HTTP) or its reply has

@@ -45,13 +45,24 @@ impl fmt::Display for DropCause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DropCause::OutputClosed => formatter.write_str("the server closed its output"),
-            DropCause::ReadFailed(error) => write!(formatter, "cannot read from the server: {error}"),
-            DropCause::WriteFailed(error) => write!(formatter, "cannot write to the server: {error}"),
+            DropCause::ReadFailed(error) => {
+                write!(formatter, "cannot read from the server: {error}")
+            }
+            DropCause::WriteFailed(error) => {
+                write!(formatter, "cannot write to the server: {error}")
+            }
             DropCause::WriteStalled(limit) => {
-                write!(formatter, "the server read nothing for {} ms", limit.as_millis())
+                write!(
+                    formatter,
+                    "the server read nothing for {} ms",
+                    limit.as_millis()
+                )
             }
             DropCause::MessageTooLong { limit } => {
-                write!(formatter, "the server sent a message longer than the limit of {limit} bytes")
+                write!(
+                    formatter,
+                    "the server sent a message longer than the limit of {limit} bytes"
+                )
             }
             DropCause::StreamEnded(reason) => write!(formatter, "the event stream ended: {reason}"),
         }

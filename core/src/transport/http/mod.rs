@@ -31,7 +31,7 @@ use self::{
     reply::Exchange,
 };
 pub(crate) use self::{
-    client::{HttpClient, HttpClientUnavailable},
+    client::HttpClient,
     failure::{RequestFailure, suggests_legacy_sse},
     options::HttpOptions,
 };
@@ -86,19 +86,6 @@ impl HttpLink {
         self.send(id, body, &HeaderMap::new(), Purpose::Other).await
     }
 
-    /// As [`Self::request`], with headers that belong to this one message.
-    ///
-    /// # Errors
-    /// As [`Self::request`].
-    pub(crate) async fn request_with_headers(
-        &self,
-        id: &RequestId,
-        body: Bytes,
-        headers: &HeaderMap,
-    ) -> Result<StatusCode, RequestFailure> {
-        self.send(id, body, headers, Purpose::Other).await
-    }
-
     /// Sends a notification, or a reply to the server. Any success ends it; a body is not waited for.
     ///
     /// # Errors
@@ -131,6 +118,7 @@ impl HttpLink {
     }
 
     /// The session that the server named, if it named one.
+    #[cfg(test)]
     pub(crate) fn session(&self) -> Option<HeaderValue> {
         self.connection.headers.current().session.clone()
     }

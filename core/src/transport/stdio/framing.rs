@@ -38,7 +38,12 @@ pub(crate) struct LineBuffer {
 impl LineBuffer {
     /// Lines of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { bytes: BytesMut::with_capacity(READ_SIZE), scanned: 0, skipping: false, limit }
+        Self {
+            bytes: BytesMut::with_capacity(READ_SIZE),
+            scanned: 0,
+            skipping: false,
+            limit,
+        }
     }
 
     /// Where the next read goes. Call [`next`](Self::next) until it is empty after each read.
@@ -70,7 +75,8 @@ impl LineBuffer {
                     return None;
                 }
                 None if self.bytes.len() > self.limit => {
-                    let head = Bytes::copy_from_slice(&self.bytes[..HEAD_SIZE.min(self.bytes.len())]);
+                    let head =
+                        Bytes::copy_from_slice(&self.bytes[..HEAD_SIZE.min(self.bytes.len())]);
                     // A new buffer, so that the memory of the overlong line goes back at once.
                     self.bytes = BytesMut::with_capacity(READ_SIZE);
                     self.scanned = 0;
@@ -152,7 +158,15 @@ mod tests {
     #[test]
     fn an_overlong_line_in_one_chunk_is_reported_too() {
         let found = lines(&[b"123456789\nok\n"], 8);
-        assert_eq!(found, [Line::TooLong { head: Bytes::from_static(b"123456789") }, message("ok")]);
+        assert_eq!(
+            found,
+            [
+                Line::TooLong {
+                    head: Bytes::from_static(b"123456789")
+                },
+                message("ok")
+            ]
+        );
         assert_eq!(lines(&[b"12345678\n"], 8), [message("12345678")]);
     }
 

@@ -7,11 +7,11 @@
 mod framing;
 mod outgoing;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::framing::{Line, LineBuffer};
@@ -37,7 +37,6 @@ pub(crate) struct StdioOptions {
 #[derive(Debug)]
 pub(crate) struct StdioLink {
     outgoing: Arc<Outgoing>,
-    dropped: watch::Receiver<Option<DropCause>>,
     tasks: Mutex<Option<Tasks>>,
 }
 
@@ -64,33 +63,47 @@ impl StdioLink {
         inbound: Arc<dyn Inbound>,
     ) -> Self {
         let outgoing = Arc::new(Outgoing::new(options.max_unwritten_bytes));
-        let (sender, dropped) = watch::channel(None);
-        let drop_signal = Arc::new(DropSignal { sender, outgoing: Arc::clone(&outgoing), inbound });
-        let reader = tokio::spawn(read(stdout, options.max_message_bytes, Arc::clone(&drop_signal)));
+        let drop_signal = Arc::new(DropSignal {
+            told: AtomicBool::new(false),
+            outgoing: Arc::clone(&outgoing),
+            inbound,
+        });
+        let reader = tokio::spawn(read(
+            stdout,
+            options.max_message_bytes,
+            Arc::clone(&drop_signal),
+        ));
         let writer = tokio::spawn(write(stdin, options.write_stall, drop_signal));
-        Self { outgoing, dropped, tasks: Mutex::new(Some(Tasks { reader, writer })) }
+        Self {
+            outgoing,
+            tasks: Mutex::new(Some(Tasks { reader, writer })),
+        }
     }
 
     /// Queues a request, waiting for room. Its reply arrives at the [`Inbound`].
     pub(crate) async fn request(&self, body: &[u8]) -> Result<(), RequestFailure> {
-        self.outgoing.push(body).await.map_err(|_| RequestFailure::Closed)
+        self.outgoing
+            .push(body)
+            .await
+            .map_err(|_| RequestFailure::Closed)
     }
 
     /// Queues a message that expects no reply.
     pub(crate) fn notify(&self, body: &[u8]) -> Result<(), RequestFailure> {
-        self.outgoing.push_urgent(body).map_err(|_| RequestFailure::Closed)
-    }
-
-    /// Says why the link ended, as soon as it has.
-    pub(crate) fn dropped(&self) -> watch::Receiver<Option<DropCause>> {
-        self.dropped.clone()
+        self.outgoing
+            .push_urgent(body)
+            .map_err(|_| RequestFailure::Closed)
     }
 
     /// Ends the link: what is queued is given up to `flush` to be written, then the server sees the
     /// end of its input.
     pub(crate) async fn close(&self, flush: Duration) {
         self.outgoing.close();
-        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let tasks = self
+            .tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(mut tasks) = tasks {
             let _ = tokio::time::timeout(flush, &mut tasks.writer).await;
         }
@@ -99,7 +112,7 @@ impl StdioLink {
 
 /// Makes a drop visible to all sides, once.
 struct DropSignal {
-    sender: watch::Sender<Option<DropCause>>,
+    told: AtomicBool,
     outgoing: Arc<Outgoing>,
     inbound: Arc<dyn Inbound>,
 }
@@ -107,14 +120,7 @@ struct DropSignal {
 impl DropSignal {
     fn set(&self, cause: DropCause) {
         self.outgoing.close();
-        let first = self.sender.send_if_modified(|current| {
-            let first = current.is_none();
-            if first {
-                *current = Some(cause.clone());
-            }
-            first
-        });
-        if first {
+        if !self.told.swap(true, Ordering::AcqRel) {
             self.inbound.dropped(&cause);
         }
     }
