@@ -123,9 +123,7 @@ impl Connection {
             )
             .await
     }
-}
 
-impl Connection {
     /// Hands over what an event on a stream holds that no request waits on.
     pub(in crate::transport) fn hand_over_shared(&self, data: Bytes) {
         match split_batch(data.clone()) {

@@ -135,8 +135,9 @@ impl HttpLink {
         self.connection.headers.current().session.clone()
     }
 
-    /// Opens the listening stream and keeps it open as long as the server offers it. Call it after `initialize`; it waits
-    /// for nothing, and what comes of it goes to [`Inbound`].
+    /// Opens the listening stream and keeps it open as long as the server offers it. Call it after `initialize`, on a
+    /// runtime; it waits for nothing, and what comes of it goes to [`Inbound`]. A refusal of the first try, 404 included, says
+    /// nothing of the session.
     pub(crate) fn listen(&self) {
         let mut listening = self.listening();
         if matches!(*listening, Listening::NotStarted) {

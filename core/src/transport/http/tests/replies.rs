@@ -111,13 +111,13 @@ async fn a_response_without_the_reply_fails_the_request_at_once() {
             200,
             "application/json",
             r#"{"id":null,"result":{}}"#,
-            "the server answered with a message that is no reply instead of the reply",
+            "the server answered with another message instead of the reply",
         ),
         (
             200,
             "application/json",
             r#"{"method":"x"}"#,
-            "the server answered with a message that is no reply instead of the reply",
+            "the server answered with another message instead of the reply",
         ),
         (
             200,
