@@ -1,6 +1,8 @@
-//! Quoting what a server sent in an error, without quoting a secret that it echoes.
+//! Quoting what a server sent in an error, without quoting a secret of the connection that it echoes. Secrets that the
+//! transport does not know are masked further up.
 
 use http::HeaderMap;
+use reqwest::Url;
 
 /// A shorter part of a header value is too likely to be an ordinary word.
 const SHORTEST_SECRET_BYTES: usize = 6;
@@ -13,21 +15,21 @@ pub(super) struct Previewer {
 }
 
 impl Previewer {
-    /// `limit` is the length of a preview, in bytes.
-    pub(super) fn new(headers: &HeaderMap, limit: usize) -> Self {
-        let mut secrets: Vec<String> = headers
-            .values()
-            .filter_map(|value| value.to_str().ok())
+    /// Masks the values of `headers`, and the password and the query of `url`. `limit` is the length of a preview, in bytes.
+    pub(super) fn new(headers: &HeaderMap, url: &Url, limit: usize) -> Self {
+        let values = headers.values().filter_map(|value| value.to_str().ok());
+        let mut secrets: Vec<String> = values
             // A server may echo the token of "Bearer token" alone.
             .flat_map(|value| value.split_ascii_whitespace().chain([value]))
-            .filter(|part| {
-                part.len() >= SHORTEST_SECRET_BYTES && !part.eq_ignore_ascii_case("bearer")
-            })
+            .filter(|part| !part.eq_ignore_ascii_case("bearer"))
+            .chain(url.password())
+            .chain(url.query())
             .map(str::to_owned)
+            .chain(url.query_pairs().map(|(_, value)| value.into_owned()))
+            .filter(|secret| secret.len() >= SHORTEST_SECRET_BYTES)
             .collect();
         // The longest first, or a part would be masked and leave the rest of the whole.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
         Self { secrets, limit }
     }
 
@@ -79,14 +81,26 @@ mod tests {
             HeaderValue::from_static("Bearer canary-123456"),
         );
         headers.insert("x-mode", HeaderValue::from_static("on"));
-        Previewer::new(&headers, limit)
+        let url = "http://user:pass-canary@localhost/?key=query%20canary"
+            .parse()
+            .unwrap();
+        Previewer::new(&headers, &url, limit)
     }
 
     #[test]
-    fn a_header_value_that_comes_back_is_masked() {
-        let preview =
-            previewer(100).of(b"bad token canary-123456, header Bearer canary-123456, on");
-        assert_eq!(preview, "bad token [redacted], header [redacted], on");
+    fn a_secret_that_comes_back_is_masked() {
+        let cases = [
+            ("bad token canary-123456!", "bad token [redacted]!"),
+            ("header Bearer canary-123456, on", "header [redacted], on"),
+            ("password pass-canary", "password [redacted]"),
+            (
+                "query canary of key=query%20canary",
+                "[redacted] of [redacted]",
+            ),
+        ];
+        for (body, expected) in cases {
+            assert_eq!(previewer(100).of(body.as_bytes()), expected);
+        }
     }
 
     #[test]

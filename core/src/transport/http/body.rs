@@ -19,6 +19,8 @@ const REFUSAL_LIMIT_BYTES: usize = 64 * 1024;
 
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
+/// What servers name that did not think about it.
+const UNCLEAR: [&str; 3] = ["", "text/plain", "application/octet-stream"];
 
 /// What a body is, by its media type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,17 +39,16 @@ impl MediaType {
             return Self::Unclear;
         };
         let value = String::from_utf8_lossy(value.as_bytes());
-        let essence = value
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_ascii_lowercase();
-        match essence.as_str() {
-            JSON => Self::Json,
-            EVENT_STREAM => Self::EventStream,
-            "" | "text/plain" | "application/octet-stream" => Self::Unclear,
-            _ => Self::Other(essence),
+        let essence = value.split(';').next().unwrap_or_default().trim();
+        let is = |name: &str| essence.eq_ignore_ascii_case(name);
+        if is(JSON) {
+            Self::Json
+        } else if is(EVENT_STREAM) {
+            Self::EventStream
+        } else if UNCLEAR.into_iter().any(is) {
+            Self::Unclear
+        } else {
+            Self::Other(essence.to_ascii_lowercase())
         }
     }
 

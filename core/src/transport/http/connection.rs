@@ -1,9 +1,9 @@
 //! What the parts of one connection share: where to send, with which headers, and where arrivals go.
 
-use std::{sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, header::AUTHORIZATION};
 use reqwest::{Response, Url};
 use tokio::time::sleep;
 
@@ -53,14 +53,15 @@ impl Connection {
         mut options: HttpOptions,
         inbound: Arc<dyn Inbound>,
     ) -> Self {
+        let configured = options.url.clone();
         if let Some(authorization) = client.take_credentials(&mut options.url) {
             options
                 .headers
-                .entry(http::header::AUTHORIZATION)
+                .entry(AUTHORIZATION)
                 .or_insert(authorization);
         }
-        let custom = std::mem::take(&mut options.headers);
-        let previewer = Previewer::new(&custom, options.error_preview_bytes);
+        let custom = mem::take(&mut options.headers);
+        let previewer = Previewer::new(&custom, &configured, options.error_preview_bytes);
         Self {
             client,
             headers: ConnectionHeaders::new(custom),
@@ -122,9 +123,7 @@ impl Connection {
             )
             .await
     }
-}
 
-impl Connection {
     /// Hands over what an event on a stream holds that no request waits on.
     pub(in crate::transport) fn hand_over_shared(&self, data: Bytes) {
         match split_batch(data.clone()) {

@@ -40,11 +40,11 @@ use super::inbound::{Inbound, RequestId, TransportNote};
 /// One session with one server over streamable HTTP.
 pub(crate) struct HttpLink {
     connection: Arc<Connection>,
-    listener: Mutex<Listener>,
+    listening: Mutex<Listening>,
 }
 
 /// The listening task, at most one in the life of a link.
-enum Listener {
+enum Listening {
     NotStarted,
     Running(AbortHandle),
     Closed,
@@ -56,7 +56,7 @@ impl HttpLink {
         let connection = Arc::new(Connection::new(client, options, inbound));
         Self {
             connection,
-            listener: Mutex::new(Listener::NotStarted),
+            listening: Mutex::new(Listening::NotStarted),
         }
     }
 
@@ -123,13 +123,14 @@ impl HttpLink {
         self.connection.headers.current().session.clone()
     }
 
-    /// Opens the listening stream and keeps it open as long as the server offers it. Call it after `initialize`; it waits
-    /// for nothing, and what comes of it goes to [`Inbound`].
+    /// Opens the listening stream and keeps it open as long as the server offers it. Call it after `initialize`, on a
+    /// runtime; it waits for nothing, and what comes of it goes to [`Inbound`]. A refusal of the first try, 404 included, says
+    /// nothing of the session.
     pub(crate) fn listen(&self) {
-        let mut listener = self.listener();
-        if matches!(*listener, Listener::NotStarted) {
+        let mut listening = self.listening();
+        if matches!(*listening, Listening::NotStarted) {
             let task = tokio::spawn(listen::listen(Arc::clone(&self.connection)));
-            *listener = Listener::Running(task.abort_handle());
+            *listening = Listening::Running(task.abort_handle());
         }
     }
 
@@ -186,18 +187,20 @@ impl HttpLink {
 
     /// Whether the link was open until now.
     fn stop_listening(&self) -> bool {
-        match mem::replace(&mut *self.listener(), Listener::Closed) {
-            Listener::NotStarted => true,
-            Listener::Running(task) => {
+        match mem::replace(&mut *self.listening(), Listening::Closed) {
+            Listening::NotStarted => true,
+            Listening::Running(task) => {
                 task.abort();
                 true
             }
-            Listener::Closed => false,
+            Listening::Closed => false,
         }
     }
 
-    fn listener(&self) -> MutexGuard<'_, Listener> {
-        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
+    fn listening(&self) -> MutexGuard<'_, Listening> {
+        self.listening
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn send(

@@ -33,7 +33,7 @@ pub(super) struct Exchange {
 enum Outcome {
     /// Its reply; nothing else is to be expected.
     Answered,
-    /// A notification or a request of the server.
+    /// A notification, a request of the server, or a reply that has found another request.
     ToClient,
     /// A reply, but not to this request. Says which.
     Stray(String),
@@ -133,7 +133,7 @@ impl Exchange {
         match self.deliver(body)? {
             Outcome::Answered => Ok(()),
             Outcome::ToClient => Err(RequestFailure::Unmatched {
-                found: "a message that is no reply".to_owned(),
+                found: "another message".to_owned(),
             }),
             Outcome::Stray(found) => Err(RequestFailure::Unmatched { found }),
         }
@@ -251,7 +251,7 @@ impl Exchange {
                     self.connection.previewer.of(id.to_string().as_bytes())
                 ))
             }
-            Kind::Result { id: None } => Outcome::Stray("a message that is no reply".to_owned()),
+            Kind::Result { id: None } => Outcome::Stray("another message".to_owned()),
         })
     }
 

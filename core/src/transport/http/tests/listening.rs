@@ -14,7 +14,8 @@ use super::{
     super::super::{
         inbound::{Origin, TransportNote},
         testing::{
-            Answer, MakeAnswer, Received, Seen, TestServer, events, json, open_events, respond,
+            Answer, MakeAnswer, Received, Seen, TEST_LIMIT, TestServer, events, json, open_events,
+            respond,
         },
     },
     Fixture, bounded, id_of, reply, request,
@@ -22,6 +23,13 @@ use super::{
 
 /// A link with session S1 to a server that answers the n-th GET or DELETE by `script`, and every call.
 async fn session(script: impl Fn(usize, &Received) -> Answer + Send + Sync + 'static) -> Fixture {
+    session_with_delete_timeout(TEST_LIMIT, script).await
+}
+
+async fn session_with_delete_timeout(
+    delete_timeout: Duration,
+    script: impl Fn(usize, &Received) -> Answer + Send + Sync + 'static,
+) -> Fixture {
     let count = AtomicUsize::new(0);
     let server = TestServer::start(move |received| match received.method {
         Method::POST => {
@@ -37,7 +45,7 @@ async fn session(script: impl Fn(usize, &Received) -> Answer + Send + Sync + 'st
         options.max_message_bytes = 1000;
         options.listen_backoff_base = Duration::from_millis(2);
         options.listen_backoff_cap = Duration::from_millis(20);
-        options.delete_timeout = Duration::from_millis(50);
+        options.delete_timeout = delete_timeout;
     });
     bounded(fixture.link.initialize(&0.into(), request(0)))
         .await
@@ -257,11 +265,14 @@ async fn a_session_is_ended_once() {
 async fn close_is_bounded_and_stops_listening() {
     let (sender, answer) = open_events();
     let answer = Mutex::new(Some(answer));
-    let fixture = session(move |_, received| match received.method {
-        Method::GET => answer.lock().unwrap().take().unwrap(),
-        _ => Answer::Hang,
-    })
-    .await;
+    let fixture =
+        session_with_delete_timeout(Duration::from_millis(50), move |_, received| match received
+            .method
+        {
+            Method::GET => answer.lock().unwrap().take().unwrap(),
+            _ => Answer::Hang,
+        })
+        .await;
     fixture.link.listen();
     fixture
         .recorder

@@ -1,6 +1,7 @@
 //! The link against a scripted server on the loopback interface.
 
 mod listening;
+mod refusals;
 mod replies;
 mod resuming;
 mod session;

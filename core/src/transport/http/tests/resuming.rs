@@ -10,15 +10,26 @@ use http::Method;
 use super::{
     super::{
         super::testing::{
-            Answer, MakeAnswer, Received, TestServer, events, json, open_events, respond,
+            Answer, MakeAnswer, Received, TEST_LIMIT, TestServer, events, json, open_events,
+            respond,
         },
         Executed, RequestFailure,
     },
     Fixture, reply,
 };
 
+/// A window that a test waits out.
+const WINDOW: Duration = Duration::from_millis(500);
+
 /// Answers each POST with a stream that ends after an event with an id, and the n-th GET by `resume`.
 async fn broken_stream(
+    resume: impl Fn(usize, &Received) -> Answer + Send + Sync + 'static,
+) -> Fixture {
+    broken_stream_within(TEST_LIMIT, resume).await
+}
+
+async fn broken_stream_within(
+    resume_window: Duration,
     resume: impl Fn(usize, &Received) -> Answer + Send + Sync + 'static,
 ) -> Fixture {
     let resumes = AtomicUsize::new(0);
@@ -27,7 +38,7 @@ async fn broken_stream(
         _ => events("id: 7\nretry: 60\ndata:\n\n"),
     });
     Fixture::with(server.await, |options| {
-        options.resume_window = Duration::from_millis(500)
+        options.resume_window = resume_window
     })
 }
 
@@ -133,7 +144,7 @@ async fn a_resume_that_brings_nothing_ends_with_the_window_and_is_never_hot() {
         || events("retry: 0\n\n: nothing\n\n"),
     ];
     for answer in answers {
-        let fixture = broken_stream(move |_, _| answer()).await;
+        let fixture = broken_stream_within(WINDOW, move |_, _| answer()).await;
         let failure = fixture.call(1).await.unwrap_err();
         assert!(
             matches!(failure, RequestFailure::StreamEnded { .. }),
@@ -149,7 +160,7 @@ async fn a_resume_that_brings_nothing_ends_with_the_window_and_is_never_hot() {
 
 #[tokio::test]
 async fn a_resume_that_is_never_answered_ends_too() {
-    let fixture = broken_stream(|_, _| Answer::Hang).await;
+    let fixture = broken_stream_within(WINDOW, |_, _| Answer::Hang).await;
     let failure = fixture.call(1).await.unwrap_err();
     assert_eq!(
         failure.to_string(),
