@@ -105,9 +105,12 @@ struct Attempt {
     waiters: Vec<Waiter>,
 }
 
+/// What a listing gave: tools, and what was odd about some of them.
+type Listed = Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error>;
+
 struct Refresh {
     generation: u64,
-    listing: BoxFuture<'static, Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error>>,
+    listing: BoxFuture<'static, Listed>,
     waiters: Vec<Done>,
 }
 
@@ -499,7 +502,7 @@ impl Task {
         });
     }
 
-    fn refreshed(&mut self, result: Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error>) {
+    fn refreshed(&mut self, result: Listed) {
         let Some(refresh) = self.refresh.take() else {
             return;
         };
@@ -827,9 +830,7 @@ async fn ended(attempt: &mut Option<Attempt>) -> Result<Connected, OpenError> {
     }
 }
 
-async fn listed(
-    refresh: &mut Option<Refresh>,
-) -> Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error> {
+async fn listed(refresh: &mut Option<Refresh>) -> Listed {
     match refresh {
         Some(refresh) => (&mut refresh.listing).await,
         None => std::future::pending().await,

@@ -3,12 +3,12 @@
 //! It is like standard input and output: the connection is the stream, and when that ends it is dropped. Nothing is
 //! resumed and no new stream is opened; that is a new link, made by the owner.
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::HeaderMap;
 use reqwest::{Response, Url};
-use tokio::{sync::watch, task::AbortHandle, time::timeout};
+use tokio::{task::AbortHandle, time::timeout};
 
 use super::{
     DropCause,
@@ -30,8 +30,6 @@ const ENDPOINT: &str = "endpoint";
 pub(crate) struct LegacySseLink {
     connection: Arc<Connection>,
     endpoint: Url,
-    /// How the stream ended, once it has.
-    dropped: watch::Receiver<Option<Arc<str>>>,
     reader: AbortHandle,
 }
 
@@ -58,17 +56,14 @@ impl LegacySseLink {
                 let reason = format!("nothing came within {} ms", endpoint_timeout.as_millis());
                 Err(RequestFailure::NoEndpointEvent { reason })
             })?;
-        let (ended, dropped) = watch::channel(None);
         let reader = tokio::spawn(async move {
             let inbound = Arc::clone(&stream.connection.inbound);
             let reason = stream.read_to_end().await;
-            inbound.dropped(&DropCause::StreamEnded(reason.clone()));
-            ended.send_replace(Some(reason.into()));
+            inbound.dropped(&DropCause::StreamEnded(reason));
         });
         Ok(Self {
             connection,
             endpoint,
-            dropped,
             reader: reader.abort_handle(),
         })
     }
@@ -96,16 +91,6 @@ impl LegacySseLink {
     /// When the server did not take it.
     pub(crate) async fn notify(&self, body: Bytes) -> Result<(), RequestFailure> {
         self.post(None, body).await.map(drop)
-    }
-
-    #[cfg(test)]
-    /// Waits until the stream has ended by itself, and says how. Pending for ever on a link that was closed.
-    pub(crate) async fn dropped(&self) -> Arc<str> {
-        let mut dropped = self.dropped.clone();
-        match dropped.wait_for(Option::is_some).await.as_deref() {
-            Ok(Some(reason)) => Arc::clone(reason),
-            Ok(None) | Err(_) => pending().await,
-        }
     }
 
     /// Lets go of the stream, which ends the session. Waits for nothing.

@@ -29,6 +29,7 @@ use tokio::{
     time::timeout,
 };
 
+use super::DropCause;
 use super::inbound::{Arrival, Inbound, Origin, RequestId, TransportNote};
 
 /// No event of a test takes as long as this.
@@ -231,6 +232,7 @@ pub(super) enum Seen {
     Message(String, Origin),
     Listening,
     Note(TransportNote),
+    Dropped(DropCause),
 }
 
 /// Records what a transport hands over, and finds replies as a router would.
@@ -281,6 +283,10 @@ impl Recorder {
 }
 
 impl Inbound for Recorder {
+    fn dropped(&self, cause: &DropCause) {
+        self.push(Seen::Dropped(cause.clone()));
+    }
+
     fn message(&self, message: Bytes, origin: Origin) -> Arrival {
         self.push(Seen::Message(
             String::from_utf8_lossy(&message).into_owned(),

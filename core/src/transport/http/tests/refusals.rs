@@ -7,10 +7,11 @@ use http::{HeaderValue, Method};
 use super::{
     super::{
         super::testing::{TestServer, json, respond},
-        Executed, RequestFailure,
+        RequestFailure,
     },
     Fixture, bounded, reply, request,
 };
+use crate::error::Executed;
 
 #[tokio::test]
 async fn a_refused_connection_was_certainly_not_executed() {

@@ -1,8 +1,6 @@
 //! What one response to one request comes to.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use http::{HeaderValue, Method, StatusCode};
+use http::StatusCode;
 
 use super::{
     super::{
@@ -10,10 +8,11 @@ use super::{
             inbound::{Origin, TransportNote},
             testing::{Answer, Seen, TestServer, events, json, open_events, respond},
         },
-        Executed, RequestFailure,
+        RequestFailure,
     },
     Fixture, bounded, id_of, reply,
 };
+use crate::error::Executed;
 
 async fn answered_with(answer: impl Fn() -> Answer + Send + Sync + 'static) -> Fixture {
     Fixture::new(TestServer::start(move |_| answer()).await)

@@ -13,10 +13,11 @@ use super::{
             Answer, MakeAnswer, Received, TEST_LIMIT, TestServer, events, json, open_events,
             respond,
         },
-        Executed, RequestFailure,
+        RequestFailure,
     },
     Fixture, reply,
 };
+use crate::error::Executed;
 
 /// A window that a test waits out.
 const WINDOW: Duration = Duration::from_millis(500);

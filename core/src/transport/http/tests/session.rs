@@ -5,10 +5,11 @@ use http::{HeaderValue, Method, StatusCode};
 use super::{
     super::{
         super::testing::{Answer, Received, TestServer, json, respond},
-        Executed, RequestFailure,
+        RequestFailure,
     },
     Fixture, bounded, id_of, reply, request,
 };
+use crate::error::Executed;
 
 /// Answers request 0 as `initialize` with a session, and the others by `answer`.
 async fn with_session(answer: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Fixture {
