@@ -13,6 +13,7 @@ const FAR_AWAY: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Where a close has arrived.
 pub(crate) struct Closing {
+    begun: Instant,
     stage: Stage,
     deadline: Instant,
     term: Duration,
@@ -41,6 +42,7 @@ pub(crate) enum Step {
 impl Closing {
     pub(crate) fn begin(grace: Grace, now: Instant) -> Self {
         Self {
+            begun: now,
             stage: Stage::Eof,
             deadline: after(now, grace.eof),
             term: grace.term,
@@ -50,6 +52,7 @@ impl Closing {
     /// A close that starts with SIGKILL, which the caller has sent.
     pub(crate) fn killing(now: Instant) -> Self {
         Self {
+            begun: now,
             stage: Stage::Kill,
             deadline: after(now, KILL_WAIT),
             term: Duration::ZERO,
@@ -68,6 +71,11 @@ impl Closing {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         (self.stage != Stage::GivenUp).then_some(self.deadline)
+    }
+
+    /// Whether an observation made after `instant` was made after the close began.
+    pub(crate) fn had_begun(&self, instant: Instant) -> bool {
+        self.begun <= instant
     }
 
     pub(crate) fn is_killing(&self) -> bool {

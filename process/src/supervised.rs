@@ -108,12 +108,13 @@ impl Supervised {
         [look, deadline, unreported].into_iter().flatten().min()
     }
 
+    /// Whether a census taken after `now` is to be acted on. One that was under way when the close
+    /// began is too old: it may miss what the process has started since.
     pub(crate) fn needs_census(&self, pace: &Pace, now: Instant) -> bool {
-        self.wants_looks() && pace.next_look <= now
-            || self
-                .closing
-                .as_ref()
-                .is_some_and(|closing| closing.is_due(now))
+        self.closing.as_ref().is_some_and(|closing| {
+            let look_is_due = self.wants_looks() && pace.next_look <= now;
+            closing.had_begun(now) && (closing.is_due(now) || look_is_due)
+        })
     }
 
     /// Takes the close as far as it can go now. Returns how it ended when nothing is left but the
