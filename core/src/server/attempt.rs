@@ -178,7 +178,7 @@ fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenErr
             options.delete_timeout = spec.limits.close_http_delete;
             options.listen_backoff_cap = spec.limits.listen_max_delay;
             Ok(Target::Remote {
-                client: spec.http.get(&spec.limits).map_err(failed)?,
+                client: spec.shared.http.get(&spec.limits).map_err(failed)?,
                 options,
                 legacy: kind == RemoteKind::Sse,
                 legacy_fallback: legacy_sse_allowed,

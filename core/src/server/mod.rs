@@ -16,4 +16,4 @@ mod spec;
 mod task;
 
 pub(crate) use handle::Server;
-pub(crate) use spec::{HttpCell, ServerSpec, Shared};
+pub(crate) use spec::{EngineCell, HttpCell, ServerSpec, Shared};

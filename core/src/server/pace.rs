@@ -1,4 +1,4 @@
-//! How often a changed list is fetched (SPEC 2.16). No clock: time comes in as an argument.
+//! How often a changed list is fetched (SPEC 2.14). No clock: time comes in as an argument.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The one tool of a lazy server that was never listed (SPEC 2.18).
+//! The one tool of a lazy server that was never listed (SPEC 2.15).
 
 use crate::catalog::sanitize;
 use crate::json::RawJson;

@@ -38,6 +38,7 @@ pub(crate) struct Shared {
     /// Everything that runs for the source; a close waits for it.
     pub(crate) tasks: TaskTracker,
     pub(crate) engine: EngineCell,
+    pub(crate) http: HttpCell,
 }
 
 impl fmt::Debug for Shared {
@@ -88,13 +89,12 @@ pub(crate) struct ServerSpec {
     pub(crate) live_tool_list: bool,
     /// The name of its listing in the cache.
     pub(crate) listing_key: String,
-    /// Reused by all connections to a remote server, so that its sockets are.
-    pub(crate) http: HttpCell,
     pub(crate) shared: Arc<Shared>,
 }
 
-/// The pooled client of a remote server, made when it is first needed.
-#[derive(Debug, Default)]
+/// The pooled client of all remote servers, made when it is first needed: each one reads the
+/// system's certificates.
+#[derive(Default)]
 pub(crate) struct HttpCell(Mutex<Option<HttpClient>>);
 
 impl HttpCell {
@@ -106,5 +106,10 @@ impl HttpCell {
         let made = HttpClient::new(limits.connect)
             .map_err(|error| Error::new(ErrorKind::Connect, error.to_string()))?;
         Ok(client.insert(made).clone())
+    }
+
+    /// Lets go of the idle sockets.
+    pub(crate) fn release(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }

@@ -19,7 +19,7 @@ use crate::config::{
 use crate::error::{Error, ErrorKind};
 use crate::event::EventLog;
 use crate::protocol::ClientIdentity;
-use crate::server::{HttpCell, Server, ServerSpec, Shared};
+use crate::server::{EngineCell, HttpCell, Server, ServerSpec, Shared};
 
 /// With [`Wait::Ready`], how long nothing may happen before the load goes on without the others.
 const READY_QUIET: Duration = Duration::from_millis(500);
@@ -96,7 +96,8 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         closing: CancellationToken::new(),
         overdue: CancellationToken::new(),
         tasks: TaskTracker::new(),
-        engine: Default::default(),
+        engine: EngineCell::default(),
+        http: HttpCell::default(),
     });
     let order = parsed
         .servers
@@ -164,7 +165,6 @@ fn spec(
         auto_restart,
         live_tool_list,
         listing_key: crate::config::listing_key(&definition),
-        http: HttpCell::default(),
         shared: Arc::clone(shared),
         definition,
         name,

@@ -255,6 +255,7 @@ impl McpSource {
             self.shared.tasks.wait().await;
         }
         self.shared.engine.release();
+        self.shared.http.release();
         self.shared.events.end();
     }
 
