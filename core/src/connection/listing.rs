@@ -1,16 +1,16 @@
 //! `tools/list`, all pages of it.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::time::Duration;
 
-use bytestring::ByteString;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::lane::{Deadlines, RequestError, RequestOptions};
-use super::reply::{Reply, ReplyError};
+use super::reply::{ReplyError, read_result};
 use super::{Connection, ListLimits};
 use crate::json::RawJson;
 
@@ -82,8 +82,15 @@ impl Connection {
                 )
                 .await
                 .map_err(|error| ListError::Request(self.explain(error)))?;
-            let result = match Reply::read(bytes).and_then(Reply::into_result) {
-                Ok(result) => result,
+            let next = match read_result(bytes, PageIndex::read) {
+                Ok((page, text)) => {
+                    let entries = page
+                        .tools
+                        .into_iter()
+                        .map(|range| RawJson::validated(text.slice_ref(&text[range])));
+                    tools.extend(entries);
+                    page.next_cursor
+                }
                 // A server that never said that it has tools may not know the method either.
                 Err(ReplyError::Error {
                     code: METHOD_NOT_FOUND,
@@ -93,7 +100,6 @@ impl Connection {
                 }
                 Err(error) => return Err(ListError::Reply(error)),
             };
-            let next = append_page(&result, &mut tools)?;
             if tools.len() > limits.tools {
                 return Err(ListError::TooManyTools(limits.tools));
             }
@@ -109,25 +115,31 @@ impl Connection {
     }
 }
 
-/// Adds a page's tools and returns its cursor.
-fn append_page(
-    result: &ByteString,
-    tools: &mut Vec<RawJson>,
-) -> Result<Option<RawJson>, ListError> {
-    let page: Page<'_> = serde_json::from_str(result).map_err(|error| {
-        ListError::Reply(ReplyError::Malformed(format!(
-            "the page of tools is none: {error}"
-        )))
-    })?;
-    // A small page keeps little alive, a large one is copied entry by entry when it is used.
-    tools.extend(
-        page.tools
-            .unwrap_or_default()
-            .into_iter()
-            .map(|tool| RawJson::within(result, tool)),
-    );
-    Ok(page
-        .next_cursor
-        .filter(|cursor| cursor.get() != "null")
-        .map(RawJson::from_raw))
+/// Where the parts of a page stand in its text.
+struct PageIndex {
+    tools: Vec<Range<usize>>,
+    next_cursor: Option<RawJson>,
+}
+
+impl PageIndex {
+    fn read(text: &str) -> Result<Self, String> {
+        if !text.starts_with('{') {
+            return Err("the page of tools is none: it is not an object".to_owned());
+        }
+        let page: Page<'_> = serde_json::from_str(text)
+            .map_err(|error| format!("the page of tools is none: {error}"))?;
+        let place = |part: &RawValue| {
+            let from = part.get().as_ptr().addr() - text.as_ptr().addr();
+            from..from + part.get().len()
+        };
+        Ok(Self {
+            tools: page
+                .tools
+                .unwrap_or_default()
+                .into_iter()
+                .map(place)
+                .collect(),
+            next_cursor: page.next_cursor.map(RawJson::from_raw),
+        })
+    }
 }

@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use mcp_resident_process::{Closed, Grace, Process};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -30,7 +31,7 @@ pub(crate) use self::drop_reason::DropReason;
 pub(crate) use self::lane::{Deadlines, RequestError, RequestOptions, TimeLimit};
 pub(crate) use self::listing::ListError;
 pub(crate) use self::opening::{OpenError, Opening, Target};
-pub(crate) use self::reply::{Reply, ReplyError};
+pub(crate) use self::reply::{ReplyError, read_result};
 pub(crate) use crate::protocol::ServerIdentity;
 
 /// How much a listing may hold.
@@ -130,15 +131,15 @@ impl Connection {
         self.redactor.mask(text).into_owned()
     }
 
-    /// Calls a tool by its own name. The call's id is its progress token.
+    /// Calls a tool by its own name and returns the reply as it came. The call's id is its progress
+    /// token.
     pub(crate) async fn call_tool(
         &self,
         tool: &str,
         arguments: &RawJson,
         options: RequestOptions<'_>,
-    ) -> Result<Result<Reply, ReplyError>, RequestError> {
-        let result = self
-            .lane
+    ) -> Result<Bytes, RequestError> {
+        self.lane
             .request(
                 "tools/call",
                 |id, params| {
@@ -153,11 +154,8 @@ impl Connection {
                 },
                 options,
             )
-            .await;
-        match result {
-            Ok(reply) => Ok(Reply::read(reply)),
-            Err(error) => Err(self.explain(error)),
-        }
+            .await
+            .map_err(|error| self.explain(error))
     }
 
     /// Gives a drop its reason, when it is known by now.

@@ -6,22 +6,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::RawJson;
-use crate::protocol::Envelope;
+use crate::protocol::{Envelope, quick_result};
 
-/// A reply whose text is valid UTF-8 and whose outer members are known.
-#[derive(Debug, Clone)]
-pub(crate) enum Reply {
-    /// The text of `result`, sharing the memory of the message.
-    Result(ByteString),
-    /// The server answered with an error.
-    Error {
-        code: i64,
-        message: String,
-        data: Option<RawJson>,
-    },
-}
-
-/// Why a reply cannot be used.
+/// Why a reply has no result that can be used.
 #[derive(Debug, Clone)]
 pub(crate) enum ReplyError {
     /// The server answered with an error.
@@ -44,50 +31,51 @@ struct RpcError<'a> {
     data: Option<&'a RawValue>,
 }
 
-impl Reply {
-    /// Reads the envelope. `error: null` beside a result is no error, and a missing message is empty.
-    pub(crate) fn read(message: Bytes) -> Result<Self, ReplyError> {
-        let message = ByteString::try_from(message)
-            .map_err(|_| ReplyError::Malformed("the reply is not valid UTF-8".to_owned()))?;
-        let envelope = serde_json::from_str::<Envelope<'_>>(&message).map_err(|error| {
-            ReplyError::Malformed(format!("the reply is not valid JSON: {error}"))
-        })?;
-        if let Some(error) = envelope.error.filter(|error| error.get() != "null") {
-            let error: RpcError<'_> = serde_json::from_str(error.get()).map_err(|error| {
-                ReplyError::Malformed(format!("the reply's error is none: {error}"))
-            })?;
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "a saturated code is still none of ours"
-            )]
-            return Ok(Reply::Error {
-                code: error.code.unwrap_or_default() as i64,
-                message: error.message.unwrap_or_default(),
-                data: error.data.map(RawJson::from_raw),
-            });
-        }
-        match envelope.result {
-            Some(result) => Ok(Reply::Result(message.slice_ref(result.get()))),
-            None => Err(ReplyError::Malformed(
-                "the reply has neither a result nor an error".to_owned(),
-            )),
-        }
+/// Parses the result of a reply with `parse`, and returns it with its text, which shares the memory of
+/// the message.
+///
+/// Nearly all replies are laid out alike, and then the result is parsed without looking for it first:
+/// `parse` refuses text that is not exactly one JSON value, so what it takes is the result.
+pub(crate) fn read_result<T>(
+    message: Bytes,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<(T, ByteString), ReplyError> {
+    let message = ByteString::try_from(message)
+        .map_err(|_| ReplyError::Malformed("the reply is not valid UTF-8".to_owned()))?;
+    if let Some(text) = quick_result(&message)
+        && let Ok(parsed) = parse(text)
+    {
+        return Ok((parsed, message.slice_ref(text)));
     }
+    let result = find_result(&message)?;
+    let parsed = parse(&result).map_err(ReplyError::Malformed)?;
+    Ok((parsed, result))
+}
 
-    /// The result's text, or the server's error.
-    pub(crate) fn into_result(self) -> Result<ByteString, ReplyError> {
-        match self {
-            Reply::Result(result) => Ok(result),
-            Reply::Error {
-                code,
-                message,
-                data,
-            } => Err(ReplyError::Error {
-                code,
-                message,
-                data,
-            }),
-        }
+/// The text of the result, wherever it stands. `error: null` beside it is no error, and an error
+/// without a message has an empty one.
+fn find_result(message: &ByteString) -> Result<ByteString, ReplyError> {
+    let envelope = serde_json::from_str::<Envelope<'_>>(message)
+        .map_err(|error| ReplyError::Malformed(format!("the reply is not valid JSON: {error}")))?;
+    if let Some(error) = envelope.error {
+        let error: RpcError<'_> = serde_json::from_str(error.get()).map_err(|error| {
+            ReplyError::Malformed(format!("the reply's error is none: {error}"))
+        })?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a saturated code is still none of ours"
+        )]
+        return Err(ReplyError::Error {
+            code: error.code.unwrap_or_default() as i64,
+            message: error.message.unwrap_or_default(),
+            data: error.data.map(RawJson::from_raw),
+        });
+    }
+    match envelope.result {
+        Some(result) => Ok(message.slice_ref(result.get())),
+        None => Err(ReplyError::Malformed(
+            "the reply has neither a result nor an error".to_owned(),
+        )),
     }
 }
 
@@ -95,29 +83,55 @@ impl Reply {
 mod tests {
     use super::*;
 
-    fn read(text: &'static str) -> Result<Reply, ReplyError> {
-        Reply::read(Bytes::from_static(text.as_bytes()))
+    fn read(text: &'static str) -> Result<ByteString, ReplyError> {
+        let one_value = |text: &str| {
+            serde_json::from_str::<&RawValue>(text)
+                .map(drop)
+                .map_err(|error| error.to_string())
+        };
+        read_result(Bytes::from_static(text.as_bytes()), one_value).map(|(_, text)| text)
     }
 
     #[test]
-    fn null_errors_and_missing_messages_are_tolerated() {
-        let reply = read(r#"{"id":1,"result":{"a":1e2},"error":null}"#).unwrap();
-        assert!(matches!(reply, Reply::Result(text) if &*text == r#"{"a":1e2}"#));
-        let reply = read(r#"{"id":1,"error":{"code":-5}}"#).unwrap();
-        assert!(matches!(reply, Reply::Error { code: -5, message, .. } if message.is_empty()));
+    fn the_result_is_found_wherever_it_stands_and_kept_as_it_is() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":1,"result":{"a":1e2}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"a":1e2},"error":null}"#,
+            r#"{"id":1,"result": {"a":1e2} }"#,
+            r#"{"result":{"a":1e2},"jsonrpc":"2.0","id":1}"#,
+        ] {
+            assert_eq!(&*read(text).unwrap(), r#"{"a":1e2}"#, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_behind_a_result_is_an_error() {
+        let reply = read(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":-5}}"#);
+        let Err(ReplyError::Error {
+            code: -5, message, ..
+        }) = reply
+        else {
+            panic!("{reply:?}")
+        };
+        assert!(message.is_empty());
     }
 
     #[test]
     fn what_is_no_reply_says_why() {
         for (text, part) in [
             (r#"{"id":1}"#, "neither a result nor an error"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+                "neither a result nor an error",
+            ),
             (r#"{"id":1,"result":}"#, "not valid JSON"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}"#, "not valid JSON"),
             (r#"{"id":1,"error":"no"}"#, "error is none"),
         ] {
             let Err(ReplyError::Malformed(reason)) = read(text) else {
                 panic!("{text}")
             };
-            assert!(reason.contains(part), "{reason}");
+            assert!(reason.contains(part), "{text}: {reason}");
         }
     }
 }

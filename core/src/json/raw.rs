@@ -69,11 +69,6 @@ impl RawJson {
         Self(self.0.slice_ref(part))
     }
 
-    /// A value that `serde_json` found inside `message`, sharing the memory of `message`.
-    pub(crate) fn within(message: &ByteString, value: &RawValue) -> RawJson {
-        Self(message.slice_ref(value.get()))
-    }
-
     /// Text that `serde_json` accepted already.
     pub(crate) fn validated(text: ByteString) -> RawJson {
         Self(text)

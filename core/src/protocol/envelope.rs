@@ -52,6 +52,25 @@ pub(crate) fn numeric(value: &RawValue) -> Option<u64> {
 /// The id of a reply that begins as nearly all do, without reading what follows. A hint for routing
 /// only: the caller still parses the reply.
 pub(crate) fn quick_reply_id(message: &[u8]) -> Option<u64> {
+    let (id, rest) = quick_start(message)?;
+    (rest.starts_with(RESULT) || rest.starts_with(b",\"error\":")).then_some(id)
+}
+
+/// Where the result of a reply stands that is laid out as nearly all are. The text may be more than
+/// the result, or no JSON at all: only a parser can tell.
+pub(crate) fn quick_result(message: &str) -> Option<&str> {
+    let (_, rest) = quick_start(message.as_bytes())?;
+    rest.strip_prefix(RESULT)?;
+    let from = message.len() - rest.len() + RESULT.len();
+    message
+        .get(from..)?
+        .strip_suffix('}')
+        .filter(|text| !text.starts_with("null"))
+}
+
+const RESULT: &[u8] = b",\"result\":";
+
+fn quick_start(message: &[u8]) -> Option<(u64, &[u8])> {
     let rest = message.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
     let digits = rest
         .iter()
@@ -59,10 +78,7 @@ pub(crate) fn quick_reply_id(message: &[u8]) -> Option<u64> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let (number, rest) = rest.split_at(digits);
-    if !rest.starts_with(b",\"result\":") && !rest.starts_with(b",\"error\":") {
-        return None;
-    }
-    std::str::from_utf8(number).ok()?.parse().ok()
+    Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
 }
 
 /// The id at the beginning of an overlong reply. Keys may come in either order, so anything that

@@ -14,4 +14,4 @@ mod wire;
 pub(crate) use conversation::{ClientIdentity, Conversation, HandshakeError, ServerIdentity};
 pub use elicitation::{Answer, Reason, Request, RequestKind, WaitFor};
 pub(crate) use elicitation::{AskLimits, ElicitationDesk};
-pub(crate) use envelope::{Envelope, leading_id, numeric, quick_reply_id};
+pub(crate) use envelope::{Envelope, leading_id, numeric, quick_reply_id, quick_result};

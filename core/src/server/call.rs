@@ -11,12 +11,12 @@ use tokio_util::sync::CancellationToken;
 use super::handle::Server;
 use crate::config::Lazy;
 use crate::connection::{
-    Connection, Deadlines, Reply, ReplyError, RequestError, RequestOptions, TimeLimit,
+    Connection, Deadlines, ReplyError, RequestError, RequestOptions, TimeLimit, read_result,
 };
 use crate::error::{CallError, Executed, FailureKind};
 use crate::event::State;
 use crate::json::RawJson;
-use crate::tool::{Arguments, Backend, CallContext, Tool, ToolResult};
+use crate::tool::{Arguments, Backend, CallContext, Tool, ToolResult, render};
 use crate::transport::RequestFailure;
 
 #[async_trait]
@@ -182,22 +182,18 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn answered(
-        &self,
-        connection: &Connection,
-        reply: Result<Reply, ReplyError>,
-    ) -> Result<ToolResult, CallError> {
-        match reply {
-            Ok(Reply::Result(result)) => {
+    fn answered(&self, connection: &Connection, reply: Bytes) -> Result<ToolResult, CallError> {
+        match read_result(reply, render) {
+            Ok((rendered, result)) => {
                 let name = &self.tool.definition().name;
-                Ok(ToolResult::answered(&self.server.spec().name, name, result))
+                Ok(ToolResult::answered(
+                    &self.server.spec().name,
+                    name,
+                    rendered,
+                    result,
+                ))
             }
-            Ok(Reply::Error {
-                code,
-                message,
-                data,
-            })
-            | Err(ReplyError::Error {
+            Err(ReplyError::Error {
                 code,
                 message,
                 data,

@@ -11,4 +11,5 @@ pub use result::{Metadata, ToolResult};
 pub use wrapper::{CallContext, ProgressObserver, Tool};
 
 pub(crate) use definition::{Diagnostic, ToolDefinition, read_listing};
+pub(crate) use render::render;
 pub(crate) use wrapper::{Backend, PLACEHOLDER_SUFFIX};

@@ -1,7 +1,5 @@
 //! From a `tools/call` result to the text that a model reads (contract rule 7).
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -19,9 +17,34 @@ pub(crate) struct Rendered {
     pub(crate) is_error: bool,
 }
 
+/// Nearly all results: nothing but texts, each of which is kept once.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CallResult<'a> {
+struct TextResult<'a> {
+    content: Vec<TextBlock>,
+    #[serde(borrow, default)]
+    structured_content: Option<&'a RawValue>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+#[derive(Deserialize)]
+struct TextBlock {
+    #[serde(rename = "type")]
+    _kind: TextKind,
+    text: String,
+}
+
+#[derive(Deserialize)]
+enum TextKind {
+    #[serde(rename = "text")]
+    Text,
+}
+
+/// Any result.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnyResult<'a> {
     #[serde(borrow, default)]
     content: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
@@ -30,67 +53,78 @@ struct CallResult<'a> {
     is_error: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct Block<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    text: Option<Cow<'a, str>>,
-}
-
 /// Renders a result, or says why it is none.
 pub(crate) fn render(result: &str) -> Result<Rendered, String> {
-    let result: CallResult<'_> =
+    // A list would be read as the members in their order.
+    if !result.starts_with('{') {
+        return Err("the result is none: it is not an object".to_owned());
+    }
+    if let Ok(result) = serde_json::from_str::<TextResult<'_>>(result) {
+        let texts = result.content.into_iter().map(|block| block.text).collect();
+        return Ok(rendered(
+            texts,
+            &[],
+            result.structured_content,
+            result.is_error,
+        ));
+    }
+    let result: AnyResult<'_> =
         serde_json::from_str(result).map_err(|error| format!("the result is none: {error}"))?;
+    let blocks = result.content.unwrap_or_default();
+    // A block that is odd in one member is described, not dropped with the whole result.
+    let texts = blocks
+        .iter()
+        .filter_map(|block| serde_json::from_str::<TextBlock>(block.get()).ok())
+        .map(|block| block.text)
+        .collect();
     // Only `true` is true: nothing is guessed from what looks like it.
     let is_error = result.is_error.is_some_and(|flag| flag.get() == "true");
-    let blocks = result.content.unwrap_or_default();
-    let output = if is_error {
-        let texts = texts(&blocks);
-        let said = joined(texts.iter().filter(|text| !text.trim().is_empty()), "\n\n");
-        if said.is_empty() {
-            SILENT_FAILURE.to_owned()
-        } else {
-            said
+    Ok(rendered(
+        texts,
+        &blocks,
+        result.structured_content,
+        is_error,
+    ))
+}
+
+fn rendered(
+    texts: Vec<String>,
+    blocks: &[&RawValue],
+    structured: Option<&RawValue>,
+    is_error: bool,
+) -> Rendered {
+    let output = match structured {
+        _ if is_error => {
+            let said = texts
+                .into_iter()
+                .filter(|text| !text.trim().is_empty())
+                .collect();
+            let said = joined(said, "\n\n");
+            if said.is_empty() {
+                SILENT_FAILURE.to_owned()
+            } else {
+                said
+            }
         }
-    } else if let Some(structured) = result.structured_content {
-        compact(structured.get())
-    } else {
-        let texts = texts(&blocks);
-        match (texts.is_empty(), blocks.is_empty()) {
-            (false, _) => joined(texts.iter(), "\n"),
-            (true, true) => EMPTY.to_owned(),
-            (true, false) => blocks
-                .iter()
-                .map(|block| describe(block.get()))
-                .collect::<Vec<_>>()
-                .join("\n"),
-        }
+        Some(structured) => compact(structured.get()),
+        None if !texts.is_empty() => joined(texts, "\n"),
+        None if blocks.is_empty() => EMPTY.to_owned(),
+        None => blocks
+            .iter()
+            .map(|block| describe(block.get()))
+            .collect::<Vec<_>>()
+            .join("\n"),
     };
-    Ok(Rendered { output, is_error })
+    Rendered { output, is_error }
 }
 
-fn texts<'a>(blocks: &[&'a RawValue]) -> Vec<Cow<'a, str>> {
-    blocks
-        .iter()
-        .filter_map(|block| {
-            // A block that is odd in one member is described, not dropped with the whole result.
-            let block: Block<'a> = serde_json::from_str(block.get()).ok()?;
-            (block.kind.as_deref() == Some("text")).then_some(block.text)?
-        })
-        .collect()
-}
-
-fn joined<'t, 'a: 't>(texts: impl Iterator<Item = &'t Cow<'a, str>>, by: &str) -> String {
-    let mut out = String::new();
-    for (index, text) in texts.enumerate() {
-        if index > 0 {
-            out.push_str(by);
-        }
-        out.push_str(text);
+/// One text is handed on as it is: it may be large.
+fn joined(mut texts: Vec<String>, by: &str) -> String {
+    if texts.len() == 1 {
+        texts.remove(0)
+    } else {
+        texts.join(by)
     }
-    out
 }
 
 /// One line that names a block which is no text: `[type mediaType size uri]`.

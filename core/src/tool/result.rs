@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytestring::ByteString;
 
-use super::render::render;
+use super::render::Rendered;
 use crate::error::{CallError, Executed, FailureKind};
 use crate::json::RawJson;
 
@@ -32,28 +32,25 @@ pub struct Metadata {
 }
 
 impl ToolResult {
-    /// Reads what a server answered.
-    pub(crate) fn answered(server: &Arc<str>, tool: &Arc<str>, result: ByteString) -> Self {
-        match render(&result) {
-            Ok(rendered) => {
-                let error = rendered.is_error.then(|| {
-                    CallError::new(FailureKind::Tool, Executed::Yes, rendered.output.clone())
-                });
-                Self {
-                    output: rendered.output,
-                    is_error: rendered.is_error,
-                    metadata: Metadata {
-                        server: Arc::clone(server),
-                        tool: Arc::clone(tool),
-                        error,
-                    },
-                    raw: Some(RawJson::validated(result)),
-                }
-            }
-            Err(reason) => {
-                let error = CallError::new(FailureKind::Protocol, Executed::Yes, reason);
-                Self::failed(server, tool, error)
-            }
+    /// What a server answered, rendered and as it came.
+    pub(crate) fn answered(
+        server: &Arc<str>,
+        tool: &Arc<str>,
+        rendered: Rendered,
+        result: ByteString,
+    ) -> Self {
+        let Rendered { output, is_error } = rendered;
+        let error =
+            is_error.then(|| CallError::new(FailureKind::Tool, Executed::Yes, output.clone()));
+        Self {
+            output,
+            is_error,
+            metadata: Metadata {
+                server: Arc::clone(server),
+                tool: Arc::clone(tool),
+                error,
+            },
+            raw: Some(RawJson::validated(result)),
         }
     }
 

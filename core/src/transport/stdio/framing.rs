@@ -74,7 +74,7 @@ impl LineBuffer {
                     self.scanned = 0;
                     return None;
                 }
-                None if self.bytes.len() > self.limit => {
+                None if self.unended_length() > self.limit => {
                     let head =
                         Bytes::copy_from_slice(&self.bytes[..HEAD_SIZE.min(self.bytes.len())]);
                     // A new buffer, so that the memory of the overlong line goes back at once.
@@ -89,6 +89,11 @@ impl LineBuffer {
                 }
             }
         }
+    }
+
+    /// The length of the line that has no line feed yet, without what may be a part of its ending.
+    fn unended_length(&self) -> usize {
+        self.bytes.len() - usize::from(self.bytes.last() == Some(&b'\r'))
     }
 
     /// What is left when the stream has ended: a final line without a line feed.
