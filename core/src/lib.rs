@@ -39,3 +39,8 @@ pub use crate::tool::{Arguments, CallContext, Metadata, ProgressObserver, Tool, 
 pub use mcp_resident_process::Exit;
 /// Cancels a load, a start, a restart or a call.
 pub use tokio_util::sync::CancellationToken;
+
+/// The README's examples are compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
