@@ -11,6 +11,7 @@ mod record;
 mod reply;
 mod router;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -48,6 +49,14 @@ pub(crate) struct CloseLimits {
     pub(crate) flush: Duration,
     /// For the process and its group.
     pub(crate) grace: Grace,
+}
+
+impl CloseLimits {
+    /// Everything ends at once.
+    pub(crate) const NONE: Self = Self {
+        flush: Duration::ZERO,
+        grace: Grace::NONE,
+    };
 }
 
 /// The right to be the one process of an instance. Given back when the process is gone for good.
@@ -131,6 +140,11 @@ impl Connection {
         self.redactor.mask(text).into_owned()
     }
 
+    /// The same for a value: its text stays as it came unless it repeats a secret.
+    pub(crate) fn mask_json(&self, value: RawJson) -> RawJson {
+        mask_json(&self.redactor, value)
+    }
+
     /// Calls a tool by its own name and returns the reply as it came. The call's id is its progress
     /// token.
     pub(crate) async fn call_tool(
@@ -205,6 +219,16 @@ impl Connection {
                 .take(),
         );
         closed
+    }
+}
+
+/// Masks secrets in a value. When the rest is no JSON any more, the text becomes a string.
+fn mask_json(redactor: &Redactor, value: RawJson) -> RawJson {
+    match redactor.mask(value.as_str()) {
+        Cow::Borrowed(_) => value,
+        Cow::Owned(masked) => masked
+            .parse()
+            .unwrap_or_else(|_| RawJson::from(serde_json::Value::from(masked))),
     }
 }
 

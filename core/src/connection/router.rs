@@ -5,7 +5,6 @@
 //! signals; a question for a person goes to the desk; the rest belongs to the conversation. Nothing
 //! here waits, runs user code, or parses more than the envelope.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,6 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 
+use super::mask_json;
 use super::record::{CallTable, FIRST_ID, Outcome};
 use crate::config::Redactor;
 use crate::event::{EventKind, EventSink};
@@ -212,20 +212,10 @@ impl Router {
         };
         self.events.push(EventKind::ServerLog {
             level: params.level.unwrap_or_default(),
-            data: params
-                .data
-                .map_or_else(RawJson::null, |data| self.masked(data)),
+            data: params.data.map_or_else(RawJson::null, |data| {
+                mask_json(&self.redactor, RawJson::from_raw(data))
+            }),
         });
-    }
-
-    /// A value of the server's, unless it repeats a secret: then its text with the secret masked.
-    fn masked(&self, value: &RawValue) -> RawJson {
-        match self.redactor.mask(value.get()) {
-            Cow::Borrowed(_) => RawJson::from_raw(value),
-            Cow::Owned(masked) => masked
-                .parse()
-                .unwrap_or_else(|_| RawJson::from(serde_json::Value::from(masked))),
-        }
     }
 
     fn converse(&self, message: Bytes) {

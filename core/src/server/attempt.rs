@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use mcp_resident_process::Grace;
+use mcp_resident_process::{Closed, Grace};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::spec::ServerSpec;
-use crate::config::{Environment, RemoteKind, ResolveContext, ResolvedServer, resolve};
+use crate::config::{Environment, Protocol, RemoteKind, ResolveContext, ResolvedServer, resolve};
 use crate::connection::{
     CloseLimits, Connection, ListError, ListLimits, OpenError, Opening, ProcessSlot, ReplyError,
     RequestError, Target,
@@ -62,7 +62,7 @@ pub(super) async fn connect(
             diagnostics,
         }),
         Err(error) => {
-            connection.close(close_limits(&spec)).await;
+            end(&connection, &spec).await;
             Err(OpenError {
                 error,
                 exit: None,
@@ -89,15 +89,18 @@ pub(super) async fn list(
         .map_err(|error| list_error(&error, spec, connection))
 }
 
-/// How long the steps of closing this server's connections may take.
-pub(super) fn close_limits(spec: &ServerSpec) -> CloseLimits {
-    let limits = &spec.limits;
-    CloseLimits {
-        flush: limits.close_stdin_grace,
+/// Ends a connection, within the server's graces or, when the close of the source is overdue, without.
+pub(super) async fn end(connection: &Connection, spec: &ServerSpec) -> Option<Closed> {
+    let limits = CloseLimits {
+        flush: spec.limits.close_stdin_grace,
         grace: Grace {
-            eof: limits.close_stdin_grace,
-            term: limits.close_term_grace,
+            eof: spec.limits.close_stdin_grace,
+            term: spec.limits.close_term_grace,
         },
+    };
+    tokio::select! {
+        closed = connection.close(limits) => closed,
+        () = spec.shared.overdue.cancelled() => connection.close(CloseLimits::NONE).await,
     }
 }
 
@@ -106,6 +109,12 @@ async fn prepare(
     events: EventSink,
     cancel: CancellationToken,
 ) -> Result<Opening, OpenError> {
+    if spec.definition.protocol == Protocol::Modern {
+        return Err(OpenError::new(
+            ErrorKind::Config,
+            "`protocol: \"modern\"` is not supported yet: leave it out, or use \"legacy\"",
+        ));
+    }
     let shared = &spec.shared;
     let environment = Environment::read(&*shared.environment);
     let context = ResolveContext {

@@ -130,12 +130,8 @@ impl<'a> Call<'a> {
         let mut repeated = false;
         loop {
             let connection = self.connection().await?;
-            if self.server.watch().borrow().lacks(self.tool.server_tool()) {
-                return Err(CallError::new(
-                    FailureKind::Withdrawn,
-                    Executed::No,
-                    format!("the server no longer offers `{}`", self.tool.server_tool()),
-                ));
+            if self.server.look(|now| now.lacks(self.tool.server_tool())) {
+                return Err(self.withdrawn());
             }
             let mut tell = |params: Bytes| self.tell_progress(&params);
             let options = RequestOptions {
@@ -152,13 +148,12 @@ impl<'a> Call<'a> {
                     session_replaced = true;
                     self.replace_session(connection.generation()).await?;
                 }
-                // Lost before it was sent: as if it had come a moment later.
+                // Lost before it was sent: as if it had come a moment later. Where there is no other
+                // connection by then, looking for one says why.
                 Err(
                     RequestError::Dropped { sent: false, .. }
                     | RequestError::Closed { sent: false },
-                ) if self.server.watch().borrow().generation != connection.generation()
-                    || self.may_connect() =>
-                {
+                ) if !self.server.look(|now| now.closed) => {
                     self.leave_behind(&connection).await?;
                 }
                 Err(RequestError::Dropped { sent: true, .. }) if !repeated && self.may_repeat() => {
@@ -206,7 +201,7 @@ impl<'a> Call<'a> {
                 let error = CallError::new(FailureKind::Protocol, Executed::Unknown, message);
                 Err(CallError {
                     code: Some(code),
-                    data,
+                    data: data.map(|data| connection.mask_json(data)),
                     ..error
                 })
             }
@@ -219,8 +214,8 @@ impl<'a> Call<'a> {
     /// The connection to call on: the current one, or the next one when an attempt is under way,
     /// due, or this call may cause it.
     async fn connection(&self) -> Result<Arc<Connection>, CallError> {
-        if let Some(connection) = self.server.watch().borrow().usable() {
-            return Ok(Arc::clone(connection));
+        if let Some(connection) = self.server.look(|now| now.usable().cloned()) {
+            return Ok(connection);
         }
         let idle = self.deadlines.idle;
         let left = idle.saturating_sub(self.started.elapsed());
@@ -270,7 +265,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether a call may start the server: a lazy one, unless its host stopped it for good.
+    /// Whether a call may start the server.
     fn may_connect(&self) -> bool {
         self.server.spec().lazy != Lazy::No
     }
@@ -320,6 +315,11 @@ impl<'a> Call<'a> {
         }
     }
 
+    fn withdrawn(&self) -> CallError {
+        let message = format!("the server no longer offers `{}`", self.tool.server_tool());
+        CallError::new(FailureKind::Withdrawn, Executed::No, message)
+    }
+
     fn not_connected(&self) -> CallError {
         let snapshot = self.server.snapshot();
         let reason = match (&snapshot.last_error, snapshot.state) {
@@ -363,6 +363,17 @@ impl<'a> Call<'a> {
                 Some(reason) => self.unavailable(&format!("not connected: {reason}")),
                 None => self.not_connected(),
             },
+            RequestError::Timeout {
+                sent: false, after, ..
+            } => CallError::new(
+                FailureKind::Timeout,
+                executed,
+                format!(
+                    "timed out after {} ms: {} other calls of the server are running (`maxCallsInFlight`)",
+                    after.as_millis(),
+                    self.server.spec().limits.max_calls_in_flight
+                ),
+            ),
             RequestError::Timeout { limit, after, .. } => CallError::new(
                 FailureKind::Timeout,
                 executed,
@@ -372,7 +383,7 @@ impl<'a> Call<'a> {
                 CallError::new(FailureKind::Cancelled, executed, "cancelled by the caller")
             }
             RequestError::Closed { .. } => {
-                if self.server.watch().borrow().closed {
+                if self.server.look(|now| now.closed) {
                     return closed(executed);
                 }
                 let message = "the server was stopped or restarted while the call was running";

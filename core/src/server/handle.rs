@@ -78,6 +78,11 @@ impl Server {
         self.snapshot.borrow().clone()
     }
 
+    /// Looks at the snapshot without cloning it.
+    pub(super) fn look<T>(&self, at: impl FnOnce(&Snapshot) -> T) -> T {
+        at(&self.snapshot.borrow())
+    }
+
     pub(super) fn watch(&self) -> watch::Receiver<Snapshot> {
         self.snapshot.clone()
     }

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{self, Connected, close_limits};
+use super::attempt::{self, Connected};
 use super::handle::Server;
 use super::pace::RefreshPace;
 use super::placeholder;
@@ -766,10 +766,7 @@ impl Task {
 }
 
 async fn close(connection: &Connection, spec: &ServerSpec) {
-    let closed = tokio::select! {
-        closed = connection.close(close_limits(spec)) => closed,
-        () = spec.shared.overdue.cancelled() => None,
-    };
+    let closed = attempt::end(connection, spec).await;
     let (exit, ending, escaped) = match closed {
         Some(closed) => (closed.exit, Some(closed.ending), closed.escaped),
         None => (None, None, Vec::new()),

@@ -21,6 +21,8 @@ use crate::event::EventLog;
 use crate::protocol::ClientIdentity;
 use crate::server::{EngineCell, HttpCell, Server, ServerSpec, Shared};
 
+/// How long servers may take to end when a load is cancelled; then they are killed.
+const CANCELLED_CLOSE: Duration = Duration::from_millis(500);
 /// With [`Wait::Ready`], how long nothing may happen before the load goes on without the others.
 const READY_QUIET: Duration = Duration::from_millis(500);
 
@@ -52,7 +54,7 @@ pub async fn load_mcp(
     tokio::select! {
         biased;
         () = cancel.cancelled() => {
-            source.close().await;
+            source.close_within(CANCELLED_CLOSE).await;
             return Err(Error::new(ErrorKind::Cancelled, "cancelled by the caller"));
         }
         () = settle(&source, options.wait) => {}

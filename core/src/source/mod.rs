@@ -244,13 +244,17 @@ impl McpSource {
     /// Disconnects every server and waits until no process, task or connection of theirs is left,
     /// all at once and within the limit of a whole close. Calling it again is harmless.
     pub async fn close(&self) {
+        self.close_within(self.limits.close_total).await;
+    }
+
+    /// Closes in an orderly way for so long, and then without any grace.
+    async fn close_within(&self, limit: Duration) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
-        if tokio::time::timeout(self.limits.close_total, self.shared.tasks.wait())
+        if tokio::time::timeout(limit, self.shared.tasks.wait())
             .await
             .is_err()
         {
-            // Whatever still runs lets go of its processes now, which kills them.
             self.shared.overdue.cancel();
             self.shared.tasks.wait().await;
         }
