@@ -1,0 +1,112 @@
+//! Ending connections, and the task itself.
+
+use std::sync::Arc;
+
+use super::{Command, Task, answer};
+use crate::connection::Connection;
+use crate::error::{Error, ErrorKind};
+use crate::event::{EventKind, State};
+use crate::server::attempt;
+use crate::server::spec::ServerSpec;
+
+impl Task {
+    /// Ends a connection beside the loop. Its calls fail at once.
+    pub(super) fn discard(&self, connection: Arc<Connection>) {
+        connection.refuse_calls();
+        let spec = Arc::clone(&self.spec);
+        self.spec
+            .shared
+            .tasks
+            .spawn(async move { close(&connection, &spec).await });
+    }
+
+    /// Ends a connection beside the loop when its last call has ended.
+    pub(super) fn retire(&self, connection: Arc<Connection>) {
+        let spec = Arc::clone(&self.spec);
+        self.spec.shared.tasks.spawn(async move {
+            tokio::select! {
+                () = spec.shared.closing.cancelled() => {}
+                () = connection.drained() => {}
+                () = tokio::time::sleep(spec.limits.call_total) => {}
+            }
+            close(&connection, &spec).await;
+        });
+    }
+
+    pub(super) async fn shut_down(mut self) {
+        let error =
+            Error::new(ErrorKind::Closed, "the source was closed").of_server(&self.spec.name);
+        self.snapshot.send_modify(|snapshot| {
+            snapshot.closed = true;
+            snapshot.connection = None;
+        });
+        let attempt = self.attempt.take();
+        let refresh = self.refresh.take();
+        self.retry_at = None;
+        let current = self.current.take();
+        if let Some(current) = &current {
+            current.connection.refuse_calls();
+        }
+        if self.snapshot.borrow().state != State::Stopped {
+            self.transition(State::Stopped, "closed");
+        }
+        for done in refresh.into_iter().flat_map(|refresh| refresh.waiters) {
+            answer(done, Err(error.clone()));
+        }
+        for done in std::mem::take(&mut self.refresh_next) {
+            answer(done, Err(error.clone()));
+        }
+        if let Some(attempt) = attempt {
+            attempt.cancel.cancel();
+            for waiter in attempt.waiters {
+                answer(waiter.done, Err(error.clone()));
+            }
+            if let Ok(Ok(connected)) = attempt.task.await {
+                close(&connected.connection, &self.spec).await;
+            }
+        }
+        if let Some(current) = current {
+            close(&current.connection, &self.spec).await;
+        }
+        // Whoever asked just before the end gets an answer, too.
+        self.commands.close();
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                Command::Start(waiter)
+                | Command::Wake(waiter)
+                | Command::ListOnce(waiter)
+                | Command::Restart(waiter) => answer(waiter.done, Err(error.clone())),
+                Command::Refresh(done) | Command::ReplaceSession { done, .. } => {
+                    answer(done, Err(error.clone()));
+                }
+                Command::Stop(done) => {
+                    let _ = done.send(());
+                }
+                Command::Abandon(_) => {}
+            }
+        }
+    }
+}
+
+async fn close(connection: &Connection, spec: &ServerSpec) {
+    let closed = attempt::end(connection, spec).await;
+    let (exit, ending, escaped) = match closed {
+        Some(closed) => (closed.exit, Some(closed.ending), closed.escaped),
+        None => (None, None, Vec::new()),
+    };
+    let log = &spec.shared.events;
+    if !escaped.is_empty() {
+        let message = format!("processes that left its group were not ended: {escaped:?}");
+        log.push(
+            &spec.name,
+            connection.generation(),
+            EventKind::Note { message },
+        );
+    }
+    let killed = ending == Some(mcp_resident_process::Ending::Killed);
+    log.push(
+        &spec.name,
+        connection.generation(),
+        EventKind::Closed { exit, killed },
+    );
+}
