@@ -11,6 +11,8 @@ use crate::transport::DropCause;
 const EXIT_WAIT: Duration = Duration::from_millis(300);
 /// How long its standard error may take to reach its end after that.
 const STDERR_WAIT: Duration = Duration::from_millis(100);
+/// How much of standard error errors and events keep, in bytes: there may be many of them.
+const EXCERPT_BYTES: usize = 4 * 1024;
 /// Lines of standard error that a one-line message quotes.
 const QUOTED_LINES: usize = 5;
 /// Characters of standard error that a one-line message quotes.
@@ -48,7 +50,7 @@ impl DropReason {
         Self {
             cause,
             exit,
-            stderr_tail: mask(&process.stderr_tail()),
+            stderr_tail: excerpt(&mask(&process.stderr_tail())),
         }
     }
 }
@@ -61,6 +63,13 @@ impl fmt::Display for DropReason {
         }
         formatter.write_str(&quote_stderr(&self.stderr_tail))
     }
+}
+
+/// The end of standard error as errors and events keep it.
+pub(crate) fn excerpt(tail: &str) -> String {
+    let from = tail.len().saturating_sub(EXCERPT_BYTES);
+    let from = (from..=tail.len()).find(|at| tail.is_char_boundary(*at));
+    tail[from.unwrap_or(tail.len())..].to_owned()
 }
 
 /// The last lines of standard error as a part of a one-line message; empty when there are none.

@@ -129,6 +129,8 @@ impl Lane {
         let mut call = RunningCall {
             ticket,
             link: &self.link,
+            // Over HTTP the server may have the request as soon as it is begun.
+            sent: !self.link.queues_requests(),
             settled: false,
         };
 
@@ -145,7 +147,7 @@ impl Lane {
         let request_id = RequestId::from(id);
         let sending = self.link.request(&request_id, Bytes::from(frame));
         tokio::pin!(sending);
-        let mut sent = false;
+        let mut answered = false;
         let alarm = tokio::time::sleep_until(clock.next());
         tokio::pin!(alarm);
         loop {
@@ -162,20 +164,24 @@ impl Lane {
                     CallEvent::Answered => clock.go_on(),
                     CallEvent::Settled(outcome) => {
                         call.settled = true;
-                        return finish(outcome);
+                        return finish(outcome, call.sent);
                     }
                 },
-                result = &mut sending, if !sent => match result {
+                result = &mut sending, if !answered => match result {
                     // The reply, if it came with the response, stands in the record already.
-                    Ok(()) => sent = true,
+                    Ok(()) => {
+                        call.sent = true;
+                        answered = true;
+                    }
                     Err(failure) => return call.give_up(None, RequestError::Transport(failure)),
                 },
                 () = cancelled(options.cancel) => {
-                    return call.give_up(Some("cancelled by the caller"), RequestError::Cancelled { sent: true });
+                    let error = RequestError::Cancelled { sent: call.sent };
+                    return call.give_up(Some("cancelled by the caller"), error);
                 }
                 () = &mut alarm => {
                     if let Some(limit) = clock.expired() {
-                        let error = RequestError::Timeout { limit, after: clock.elapsed(), sent: true };
+                        let error = RequestError::Timeout { limit, after: clock.elapsed(), sent: call.sent };
                         return call.give_up(Some("timed out"), error);
                     }
                     alarm.as_mut().reset(clock.next());
@@ -211,15 +217,15 @@ impl Lane {
     }
 }
 
-fn finish(outcome: Outcome) -> Result<Bytes, RequestError> {
+fn finish(outcome: Outcome, sent: bool) -> Result<Bytes, RequestError> {
     match outcome {
         Outcome::Reply(reply) => Ok(reply),
         Outcome::TooLarge(limit) => Err(RequestError::TooLarge(limit)),
         Outcome::Dropped(reason) => Err(RequestError::Dropped {
             reason: Some(reason),
-            sent: true,
+            sent,
         }),
-        Outcome::Closed => Err(RequestError::Closed { sent: true }),
+        Outcome::Closed => Err(RequestError::Closed { sent }),
     }
 }
 
@@ -234,6 +240,8 @@ async fn cancelled(cancel: Option<&CancellationToken>) {
 struct RunningCall<'a> {
     ticket: Ticket,
     link: &'a Arc<Link>,
+    /// Whether the server may have the request.
+    sent: bool,
     settled: bool,
 }
 
@@ -242,7 +250,7 @@ impl RunningCall<'_> {
     fn give_up(mut self, tell: Option<&str>, error: RequestError) -> Result<Bytes, RequestError> {
         self.settled = true;
         match self.ticket.withdraw() {
-            Err(outcome) => finish(outcome),
+            Err(outcome) => finish(outcome, self.sent),
             Ok(()) => {
                 if let Some(reason) = tell {
                     self.tell_server(reason);
@@ -254,6 +262,9 @@ impl RunningCall<'_> {
 
     /// Sends the one cancel of an abandoned call, without waiting for it to be sent.
     fn tell_server(&self, reason: &str) {
+        if !self.sent {
+            return;
+        }
         let id = self.ticket.id();
         self.link.notify_soon(format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"{reason}"}}}}"#

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::drop_reason::{DropReason, quote_stderr};
+use super::drop_reason::{DropReason, excerpt, quote_stderr};
 use super::lane::Lane;
 use super::record::CallTable;
 use super::router::{Router, Signals};
@@ -410,7 +410,9 @@ impl Opening {
                 Error::new(ErrorKind::Dropped, "the connection ended during the handshake")
             }
         };
-        let tail = process.map_or_else(String::new, |process| self.mask(&process.stderr_tail()));
+        let tail = process.map_or_else(String::new, |process| {
+            excerpt(&self.mask(&process.stderr_tail()))
+        });
         let message = format!("{}{}", error.message(), quote_stderr(&tail));
         let error = Error::new(error.kind(), message);
         (

@@ -21,6 +21,8 @@ use crate::json::RawJson;
 use crate::protocol::{ElicitationDesk, Envelope, leading_id, numeric, quick_reply_id};
 use crate::transport::{Arrival, DropCause, Inbound, Origin, RequestId, TransportNote};
 
+/// A log message's data that is longer is cut, in bytes: the history keeps many of them.
+const MAX_LOG_DATA: usize = 8 * 1024;
 /// Characters of a line that is no message which are kept to be quoted.
 const NOISE_PREVIEW: usize = 120;
 
@@ -210,11 +212,22 @@ impl Router {
         else {
             return;
         };
+        let data = match params.data {
+            None => RawJson::null(),
+            Some(data) if data.get().len() <= MAX_LOG_DATA => RawJson::from_raw(data),
+            Some(data) => {
+                let cut = data
+                    .get()
+                    .char_indices()
+                    .map(|(at, _)| at)
+                    .take_while(|at| *at <= MAX_LOG_DATA);
+                let text = &data.get()[..cut.last().unwrap_or(0)];
+                RawJson::from(serde_json::Value::from(format!("{text}…")))
+            }
+        };
         self.events.push(EventKind::ServerLog {
             level: params.level.unwrap_or_default(),
-            data: params.data.map_or_else(RawJson::null, |data| {
-                mask_json(&self.redactor, RawJson::from_raw(data))
-            }),
+            data: mask_json(&self.redactor, data),
         });
     }
 
@@ -257,9 +270,8 @@ impl Router {
             noise.count == 1
         };
         if first {
-            self.events.note(format!(
-                "skipped a line on stdout that is no message: {preview}"
-            ));
+            self.events
+                .note(format!("skipped what is no message: {preview}"));
         }
         Arrival::Other
     }

@@ -20,18 +20,23 @@ struct Shared {
 
 #[derive(Debug)]
 struct History {
+    /// What happened to servers.
     events: VecDeque<Event>,
+    /// What servers said: apart, so that one that talks cannot push out what happened.
+    logs: VecDeque<Event>,
     next: u64,
     /// Gone after [`EventLog::end`], so that observers see the end of the stream.
     sender: Option<broadcast::Sender<Event>>,
 }
 
 impl EventLog {
-    /// A history of at most `capacity` events. An observer may be as far behind.
+    /// A history of at most `capacity` events, and as many log messages of servers. An observer may
+    /// be as far behind.
     pub(crate) fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1);
         let history = History {
             events: VecDeque::new(),
+            logs: VecDeque::new(),
             next: 1,
             sender: Some(broadcast::Sender::new(capacity)),
         };
@@ -52,10 +57,14 @@ impl EventLog {
             kind,
         };
         history.next += 1;
-        if history.events.len() == self.0.capacity {
-            history.events.pop_front();
+        let kept = match event.kind {
+            EventKind::ServerLog { .. } => &mut history.logs,
+            _ => &mut history.events,
+        };
+        if kept.len() == self.0.capacity {
+            kept.pop_front();
         }
-        history.events.push_back(event.clone());
+        kept.push_back(event.clone());
         if let Some(sender) = &history.sender {
             // Without observers there is nobody to tell.
             let _ = sender.send(event);
@@ -65,12 +74,13 @@ impl EventLog {
     /// The events after `sequence` that are still kept, oldest first. 0 gives all.
     pub(crate) fn after(&self, sequence: u64) -> Vec<Event> {
         let history = self.lock();
-        history
-            .events
-            .iter()
+        let kept = history.events.iter().chain(&history.logs);
+        let mut after: Vec<Event> = kept
             .filter(|event| event.sequence > sequence)
             .cloned()
-            .collect()
+            .collect();
+        after.sort_unstable_by_key(|event| event.sequence);
+        after
     }
 
     /// A stream of what happens from now on, or nothing after the end.
@@ -109,5 +119,25 @@ mod tests {
         let kept: Vec<u64> = log.after(0).iter().map(|event| event.sequence).collect();
         assert_eq!(kept, [3, 4, 5]);
         assert_eq!(log.after(4).len(), 1);
+    }
+
+    #[test]
+    fn a_server_that_talks_does_not_push_out_what_happened() {
+        let log = EventLog::new(2);
+        let server: Arc<str> = "s".into();
+        log.push(&server, 1, EventKind::SessionReplaced);
+        for _ in 0..5 {
+            let data = crate::json::RawJson::null();
+            log.push(
+                &server,
+                1,
+                EventKind::ServerLog {
+                    level: String::new(),
+                    data,
+                },
+            );
+        }
+        let kept: Vec<u64> = log.after(0).iter().map(|event| event.sequence).collect();
+        assert_eq!(kept, [1, 5, 6]);
     }
 }

@@ -369,9 +369,8 @@ impl<'a> Call<'a> {
                 FailureKind::Timeout,
                 executed,
                 format!(
-                    "timed out after {} ms: {} other calls of the server are running (`maxCallsInFlight`)",
-                    after.as_millis(),
-                    self.server.spec().limits.max_calls_in_flight
+                    "timed out after {} ms before it could be sent: the server is busy with other calls",
+                    after.as_millis()
                 ),
             ),
             RequestError::Timeout { limit, after, .. } => CallError::new(

@@ -153,6 +153,9 @@ impl Server {
         states: &[State],
         timeout: Duration,
     ) -> Result<State, Error> {
+        if !states.contains(&State::Stopped) {
+            self.check_enabled()?;
+        }
         let mut snapshot = self.snapshot.clone();
         let reached = snapshot.wait_for(|snapshot| states.contains(&snapshot.state));
         match tokio::time::timeout(timeout, reached).await {

@@ -80,6 +80,11 @@ impl Link {
         }
     }
 
+    /// Whether a request may wait here before anything of it is on its way.
+    pub(crate) fn queues_requests(&self) -> bool {
+        matches!(self.kind, Kind::Stdio(_))
+    }
+
     /// Sends the request that opens a session.
     pub(crate) async fn initialize(
         &self,
