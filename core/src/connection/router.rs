@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc};
 
 use super::mask_json;
@@ -232,10 +233,11 @@ impl Router {
     }
 
     fn converse(&self, message: Bytes) {
-        if self.conversation.try_send(message).is_err() {
+        // A closed end has ended its conversation and wants nothing more.
+        if let Err(TrySendError::Full(_)) = self.conversation.try_send(message) {
             // Reported at the powers of two, so that a flood cannot flood the history as well.
             let unread = self.signals.unread.fetch_add(1, Ordering::Relaxed) + 1;
-            if unread.is_power_of_two() && !self.signals.is_dropping() {
+            if unread.is_power_of_two() {
                 self.events.note(format!(
                     "{unread} messages of the server were not read: too many at once"
                 ));

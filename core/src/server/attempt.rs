@@ -54,7 +54,13 @@ pub(super) async fn connect(
             permit = slot.acquire_owned() => permit.ok().map(|_permit| ProcessSlot { _permit }),
         },
     };
-    let connection = Arc::new(opening.open(slot).await?);
+    let connection = opening.open(slot).await.inspect_err(|failed| {
+        if failed.error.kind() == ErrorKind::NeedsAuth {
+            // What a command printed may have expired.
+            spec.forget_secrets();
+        }
+    })?;
+    let connection = Arc::new(connection);
     match list(&connection, &spec, Some(&cancel)).await {
         Ok((tools, diagnostics)) => Ok(Connected {
             connection,

@@ -123,7 +123,7 @@ impl<'a> Call<'a> {
     }
 
     /// Runs the call. It is sent once; again only when the server refused it unrun because it did
-    /// not know the session, or when the host allowed repeating it and the server said that it can
+    /// not know the session or a secret that can be fetched anew, or when the host allowed repeating it and the server said that it can
     /// be.
     async fn run(&self, arguments: &RawJson) -> Result<ToolResult, CallError> {
         let mut session_replaced = false;
@@ -144,6 +144,13 @@ impl<'a> Call<'a> {
                 Ok(reply) => return self.answered(&connection, reply),
                 Err(RequestError::Transport(RequestFailure::SessionUnknown { .. }))
                     if !session_replaced =>
+                {
+                    session_replaced = true;
+                    self.replace_session(connection.generation()).await?;
+                }
+                // Refused unrun; what a secret command printed may have expired.
+                Err(RequestError::Transport(RequestFailure::Unauthorized { .. }))
+                    if !session_replaced && self.server.spec().forget_secrets() =>
                 {
                     session_replaced = true;
                     self.replace_session(connection.generation()).await?;

@@ -92,6 +92,17 @@ pub(crate) struct ServerSpec {
     pub(crate) shared: Arc<Shared>,
 }
 
+impl ServerSpec {
+    /// Has the secret commands of this server run again at its next connect. False when it has none.
+    pub(crate) fn forget_secrets(&self) -> bool {
+        let Some(secrets) = &self.shared.secret_commands else {
+            return false;
+        };
+        secrets.forget_those_of(&self.definition);
+        self.definition.secret_commands().next().is_some()
+    }
+}
+
 /// The pooled client of all remote servers, made when it is first needed: each one reads the
 /// system's certificates.
 #[derive(Default)]

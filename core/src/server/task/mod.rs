@@ -213,9 +213,7 @@ impl Task {
             }
             Command::Restart(waiter) => {
                 self.restart.reset();
-                if let Some(secrets) = &self.spec.shared.secret_commands {
-                    secrets.forget_all();
-                }
+                self.spec.forget_secrets();
                 self.drop_session_attempt();
                 if let Some(current) = self.current.take() {
                     self.discard(current.connection);
