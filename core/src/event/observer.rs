@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::runtime::Handle;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
@@ -44,7 +45,10 @@ impl Drop for Subscription {
 
 /// Calls `observer` for each event that happens from now on, in order, on a task of its own. A panic
 /// of the observer ends this call of it and nothing else.
+///
+/// `runtime` is that of the source, so that this works from any thread.
 pub(crate) fn observe(
+    runtime: &Handle,
     log: &EventLog,
     mut observer: impl FnMut(Event) + Send + 'static,
 ) -> Subscription {
@@ -52,7 +56,7 @@ pub(crate) fn observe(
     let Some(events) = log.subscribe() else {
         return Subscription { task: None, missed };
     };
-    let task = tokio::spawn(deliver(events, Arc::clone(&missed), move |event| {
+    let task = runtime.spawn(deliver(events, Arc::clone(&missed), move |event| {
         let _ = catch_unwind(AssertUnwindSafe(|| observer(event)));
     }));
     Subscription {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_resident_process::Engine;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,6 +21,8 @@ use crate::transport::http::HttpClient;
 /// What all servers of a source share.
 pub(crate) struct Shared {
     pub(crate) events: EventLog,
+    /// What the source was loaded on.
+    pub(crate) runtime: Handle,
     pub(crate) environment: Arc<dyn EnvironmentProvider>,
     pub(crate) client: ClientIdentity,
     pub(crate) wait_for: Option<Arc<dyn WaitFor>>,

@@ -84,6 +84,7 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
     });
     let shared = Arc::new(Shared {
         events: EventLog::new(limits.max_events),
+        runtime: tokio::runtime::Handle::current(),
         environment: options.environment(),
         client: ClientIdentity { name, version },
         wait_for: options.wait_for.clone(),

@@ -209,26 +209,38 @@ impl McpSource {
 
     /// Calls `observer` at each change of a server's state, in order, on a task of its own.
     pub fn on_state_change(&self, observer: impl Fn(&str, State) + Send + 'static) -> Subscription {
-        observe(&self.shared.events, move |event: Event| {
-            if let EventKind::State { to, .. } = event.kind {
-                observer(&event.server, to);
-            }
-        })
+        observe(
+            &self.shared.runtime,
+            &self.shared.events,
+            move |event: Event| {
+                if let EventKind::State { to, .. } = event.kind {
+                    observer(&event.server, to);
+                }
+            },
+        )
     }
 
     /// Calls `observer` with the server's name when its part of the list changed, on a task of its
     /// own.
     pub fn on_tools_change(&self, observer: impl Fn(&str) + Send + 'static) -> Subscription {
-        observe(&self.shared.events, move |event: Event| {
-            if let EventKind::ToolsChanged { .. } = event.kind {
-                observer(&event.server);
-            }
-        })
+        observe(
+            &self.shared.runtime,
+            &self.shared.events,
+            move |event: Event| {
+                if let EventKind::ToolsChanged { .. } = event.kind {
+                    observer(&event.server);
+                }
+            },
+        )
     }
 
     /// Calls `observer` at each event, in order, on a task of its own.
     pub fn on_event(&self, observer: impl Fn(&Event) + Send + 'static) -> Subscription {
-        observe(&self.shared.events, move |event: Event| observer(&event))
+        observe(
+            &self.shared.runtime,
+            &self.shared.events,
+            move |event: Event| observer(&event),
+        )
     }
 
     /// The newest events after `sequence`, oldest first; 0 gives all that are kept.
