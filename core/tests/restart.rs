@@ -107,3 +107,35 @@ async fn without_auto_restart_the_client_is_dead_and_the_error_is_isolated() {
     bounded(source.close()).await;
     bounded(source.close()).await;
 }
+
+#[tokio::test]
+async fn a_server_is_lost_with_its_process_whoever_holds_its_output() {
+    let hub = Hub::start().await.unwrap();
+    let script = json!({"grandchild": {"hold_stdio": true, "ignore_eof": true}});
+    let mut options = LoadOptions::default();
+    options.auto_restart = Some(RESTART);
+    let source = bounded(load_mcp(config(&hub, script, json!({})), options))
+        .await
+        .unwrap();
+    let grandchild = mcp_resident_fixtures::hub::Filter::event("grandchild");
+    hub.wait_for("s", &grandchild, 1, PATIENCE).await.unwrap();
+    let sleep = source.tool("s_sleep").unwrap();
+    let call = tokio::spawn(async move {
+        sleep
+            .execute(json!({"ms": 60_000}), CallContext::default())
+            .await
+    });
+    let ran = mcp_resident_fixtures::hub::Filter::event("ran");
+    hub.wait_for("s", &ran, 1, PATIENCE).await.unwrap();
+
+    hub.kill("s", Signal::KILL).unwrap();
+    let error = bounded(call).await.unwrap().metadata.error.unwrap();
+    assert_eq!(error.kind, FailureKind::Dropped);
+    assert_eq!(error.exit.unwrap().to_string(), "signal 9 (SIGKILL)");
+
+    let echo = source.tool("s_echo").unwrap();
+    let result = bounded(echo.execute(json!({"text": "a"}), CallContext::default())).await;
+    assert_eq!(result.output, "a", "{result:?}");
+    bounded(source.close()).await;
+    hub.wait_gone("s", PATIENCE).await.unwrap();
+}

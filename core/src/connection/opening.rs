@@ -161,7 +161,14 @@ impl Opening {
             max_unwritten_bytes: MAX_UNWRITTEN,
             write_stall: self.limits.write_stall,
         };
-        let link = StdioLink::start(stdin, stdout, options, Arc::clone(&parts.inbound));
+        let exited = {
+            let process = process.clone();
+            async move {
+                process.exited().await;
+            }
+        };
+        let inbound = Arc::clone(&parts.inbound);
+        let link = StdioLink::start(stdin, stdout, exited, options, inbound);
         self.shake_hands(Arc::new(link.into()), parts, Some(process), slot)
             .await
             .map_err(|(error, _)| error)

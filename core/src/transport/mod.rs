@@ -26,6 +26,8 @@ pub(crate) use link::Link;
 pub(crate) enum DropCause {
     /// The server closed its standard output.
     OutputClosed,
+    /// The server's process ended, and something that it had started holds its output open.
+    ProcessEnded,
     /// Reading failed.
     ReadFailed(String),
     /// Writing failed.
@@ -45,6 +47,7 @@ impl fmt::Display for DropCause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DropCause::OutputClosed => formatter.write_str("the server closed its output"),
+            DropCause::ProcessEnded => formatter.write_str("the server's process ended"),
             DropCause::ReadFailed(error) => {
                 write!(formatter, "cannot read from the server: {error}")
             }

@@ -7,6 +7,7 @@
 mod framing;
 mod outgoing;
 
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +22,10 @@ use super::{DropCause, RequestFailure};
 
 /// Capacity that a drained write buffer keeps, in bytes.
 const WRITE_BUFFER_KEPT: usize = 1024 * 1024;
+
+/// How long the output of a process that ended is read for what it wrote before. Its end comes at once, unless
+/// something that the process had started holds it open.
+const READ_AFTER_EXIT: Duration = Duration::from_millis(200);
 
 /// Limits of one link.
 #[derive(Debug, Clone, Copy)]
@@ -55,10 +60,12 @@ impl Drop for Tasks {
 }
 
 impl StdioLink {
-    /// Starts to serve the pipes.
+    /// Starts to serve the pipes. They outlive the process when something that it started inherited them, so `exited`
+    /// says when it has ended.
     pub(crate) fn start(
         stdin: impl AsyncWrite + Unpin + Send + 'static,
         stdout: impl AsyncRead + Unpin + Send + 'static,
+        exited: impl Future<Output = ()> + Send + 'static,
         options: StdioOptions,
         inbound: Arc<dyn Inbound>,
     ) -> Self {
@@ -70,6 +77,7 @@ impl StdioLink {
         });
         let reader = tokio::spawn(read(
             stdout,
+            exited,
             options.max_message_bytes,
             Arc::clone(&drop_signal),
         ));
@@ -126,24 +134,49 @@ impl DropSignal {
     }
 }
 
-async fn read(mut stdout: impl AsyncRead + Unpin, limit: usize, signal: Arc<DropSignal>) {
+async fn read(
+    mut stdout: impl AsyncRead + Unpin,
+    exited: impl Future<Output = ()>,
+    limit: usize,
+    signal: Arc<DropSignal>,
+) {
     let mut lines = LineBuffer::new(limit);
-    let ended = loop {
-        match stdout.read_buf(lines.space()).await {
-            Ok(0) => break DropCause::OutputClosed,
-            Ok(_) => {}
-            Err(error) => break DropCause::ReadFailed(error.to_string()),
-        }
-        while let Some(line) = lines.next() {
-            if !deliver(line, &signal) {
-                return signal.set(DropCause::MessageTooLong { limit });
-            }
-        }
+    let abandoned = async {
+        exited.await;
+        tokio::time::sleep(READ_AFTER_EXIT).await;
     };
-    if let Some(line) = lines.finish() {
+    let ended = tokio::select! {
+        biased;
+        cause = read_lines(&mut stdout, &mut lines, limit, &signal) => cause,
+        () = abandoned => DropCause::ProcessEnded,
+    };
+    if !matches!(ended, DropCause::MessageTooLong { .. })
+        && let Some(line) = lines.finish()
+    {
         deliver(line, &signal);
     }
     signal.set(ended);
+}
+
+/// Hands over line by line, and says why there are no more.
+async fn read_lines(
+    stdout: &mut (impl AsyncRead + Unpin),
+    lines: &mut LineBuffer,
+    limit: usize,
+    signal: &DropSignal,
+) -> DropCause {
+    loop {
+        match stdout.read_buf(lines.space()).await {
+            Ok(0) => return DropCause::OutputClosed,
+            Ok(_) => {}
+            Err(error) => return DropCause::ReadFailed(error.to_string()),
+        }
+        while let Some(line) = lines.next() {
+            if !deliver(line, signal) {
+                return DropCause::MessageTooLong { limit };
+            }
+        }
+    }
 }
 
 /// Hands a line over. False when nobody could say whose overlong reply it was.
