@@ -69,7 +69,8 @@ impl ServerRecord {
         loaded.chain(untrusted).collect()
     }
 
-    fn untrusted(definition: &ServerDefinition) -> Self {
+    /// A server that may not be started.
+    pub(crate) fn untrusted(definition: &ServerDefinition) -> Self {
         Self {
             name: definition.name.clone(),
             status: "untrusted",

@@ -75,7 +75,25 @@ fn is_direction_mark(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use mcp_resident::FixedEnvironment;
+
     use super::*;
+
+    #[test]
+    fn colours_are_for_a_terminal_that_wants_them() {
+        let painted = |is_terminal, variables: &[(&str, &str)]| {
+            let fixed: FixedEnvironment = variables.iter().copied().collect();
+            let style = Style::for_terminal(is_terminal, &Environment::read(&fixed));
+            style.paint(Look::Bad, "x")
+        };
+        let term = ("TERM", "xterm");
+        assert_eq!(painted(true, &[term]), "\x1b[31mx\x1b[0m");
+        assert_eq!(painted(true, &[term, ("NO_COLOR", "")]), "\x1b[31mx\x1b[0m");
+        assert_eq!(painted(true, &[term, ("NO_COLOR", "1")]), "x");
+        assert_eq!(painted(true, &[("TERM", "dumb")]), "x");
+        assert_eq!(painted(true, &[]), "x");
+        assert_eq!(painted(false, &[term]), "x");
+    }
 
     #[test]
     fn what_a_server_says_cannot_steer_the_terminal() {

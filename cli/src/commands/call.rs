@@ -4,11 +4,9 @@
 
 use std::sync::Arc;
 
-use mcp_resident::{
-    CallContext, Error, Executed, McpSource, ProgressObserver, RawJson, Tool, ToolResult,
-};
+use mcp_resident::{CallContext, Executed, McpSource, ProgressObserver, RawJson, Tool, ToolResult};
 
-use super::tools::report;
+use super::tools::TRUST_HINT;
 use crate::arguments::CallArguments;
 use crate::call_arguments::assemble;
 use crate::console::Console;
@@ -40,7 +38,7 @@ pub(crate) async fn run(arguments: &CallArguments, console: &Console) -> Result<
     let source = servers::load(&selection, Stay::Briefly, &interrupt).await?;
     let result = match source.tool(tool) {
         Some(tool) => call(&tool, arguments, &interrupt, console).await,
-        None => Err(not_there(tool, &selection, &source, console)),
+        None => Err(not_there(tool, &selection, &source)),
     };
     source.close().await;
     let result = result?;
@@ -141,26 +139,21 @@ fn show(result: &ToolResult, tool: &str, console: &Console) -> Result<(), Failur
 }
 
 /// Why there is no such tool: its server failed or may not be started, or the name is wrong.
-fn not_there(tool: &str, selection: &Selection, source: &McpSource, console: &Console) -> Failure {
+fn not_there(tool: &str, selection: &Selection, source: &McpSource) -> Failure {
     let servers = ServerRecord::all(selection, source);
-    let error_of = |server: &ServerRecord| server.error.clone().filter(|_| server.has_failed());
-    let failed: Vec<(&ServerRecord, Error)> = servers
+    if let Some(error) = servers
         .iter()
-        .filter_map(|server| Some((server, error_of(server)?)))
-        .collect();
-    if let [earlier @ .., (_, error)] = failed.as_slice() {
-        earlier
-            .iter()
-            .for_each(|(server, _)| report(server, console));
-        return error.clone().into();
+        .filter(|server| server.has_failed())
+        .find_map(|server| server.error.clone())
+    {
+        return error.into();
     }
     if let Some(untrusted) = selection.untrusted.first() {
         let message = format!(
             "there is no tool `{tool}`: the server `{}` of this folder is not trusted",
             untrusted.name
         );
-        return Failure::new(Exit::Configuration, message)
-            .with_hint("`mcp-resident trust` allows it");
+        return Failure::new(Exit::Configuration, message).with_hint(TRUST_HINT);
     }
     if let Some(disabled) = servers.iter().find(|server| server.status == "disabled") {
         let message = format!(

@@ -12,6 +12,7 @@ use mcp_resident::{CommandFailure, CommandRunner, ExpandMode, Limits, SecretComm
 use mcp_resident_process::find_program;
 use serde_json::{Value, json};
 
+use super::tools::TRUST_HINT;
 use crate::arguments::ConfigArguments;
 use crate::console::Console;
 use crate::exit::Exit;
@@ -164,11 +165,7 @@ impl<'s> Report<'s> {
             false => counts.join(", "),
         })?;
         if self.count(Verdict::Untrusted) > 0 {
-            console.note(
-                Look::Dim,
-                "hint:",
-                "`mcp-resident trust` allows this folder's own servers",
-            );
+            console.note(Look::Dim, "hint:", TRUST_HINT);
         }
         Ok(())
     }

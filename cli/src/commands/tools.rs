@@ -13,6 +13,9 @@ use crate::servers::{self, Stay};
 use crate::style::{Look, one_line};
 use crate::table::{Cell, Table};
 
+/// What to do about servers that are not trusted.
+pub(crate) const TRUST_HINT: &str = "`mcp-resident trust` allows this folder's own servers";
+
 pub(crate) async fn run(arguments: &ConfigArguments, console: &Console) -> Result<Exit, Failure> {
     let selection = Selection::read(arguments, console.environment())?;
     let interrupt = Interrupt::listen();
@@ -40,26 +43,29 @@ pub(crate) async fn run(arguments: &ConfigArguments, console: &Console) -> Resul
             }
         }
     }
-    for server in &servers {
-        report(server, console);
-    }
+    report(&servers, console);
     Ok(exit(&servers))
 }
 
-/// Says on standard error why the tools of a server are not there.
-pub(crate) fn report(server: &ServerRecord, console: &Console) {
+/// Says on standard error whose tools are not there, and why.
+pub(crate) fn report(servers: &[ServerRecord], console: &Console) {
     if console.is_json() {
         return;
     }
-    if let Some(launch) = &server.untrusted_launch {
-        console.note(
-            Look::Odd,
-            "not trusted:",
-            format!("{}: {launch}", server.name),
-        );
-        console.note(Look::Dim, "hint:", "`mcp-resident trust` allows it");
-    } else if let (true, Some(error)) = (server.has_failed(), &server.error) {
-        console.note(Look::Bad, "failed:", one_line(&error.to_string()));
+    for server in servers {
+        if let (true, Some(error)) = (server.has_failed(), &server.error) {
+            console.note(Look::Bad, "failed:", one_line(&error.to_string()));
+        }
+        if let Some(launch) = &server.untrusted_launch {
+            let name = one_line(&server.name);
+            console.note(Look::Odd, "not trusted:", format!("{name}: {launch}"));
+        }
+    }
+    if servers
+        .iter()
+        .any(|server| server.untrusted_launch.is_some())
+    {
+        console.note(Look::Dim, "hint:", TRUST_HINT);
     }
 }
 

@@ -24,11 +24,8 @@ pub(crate) async fn run(arguments: &ConfigArguments, console: &Console) -> Resul
     let selection = Selection::read(arguments, console.environment())?;
     let interrupt = Interrupt::listen();
     let source = servers::load(&selection, Stay::Resident, &interrupt).await?;
-    for server in ServerRecord::all(&selection, &source) {
-        if server.untrusted_launch.is_some() {
-            report(&server, console);
-        }
-    }
+    let untrusted = selection.untrusted.iter().map(ServerRecord::untrusted);
+    report(&untrusted.collect::<Vec<_>>(), console);
     let mut view = match console.is_live() {
         true => View::Live(LiveView::default()),
         false => View::Lines,
