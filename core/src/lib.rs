@@ -31,6 +31,7 @@ pub use crate::error::{CallError, Error, ErrorKind, Executed, FailureKind};
 pub use crate::event::{Event, EventKind, State, Status, Subscription};
 pub use crate::json::{InvalidJson, RawJson};
 pub use crate::protocol::{Answer, Reason, Request, RequestKind, WaitFor};
+pub use crate::server::ShellCommandRunner;
 pub use crate::source::{
     InventoryEntry, LoadOptions, McpSource, ServerInfo, Wait, list_mcp_tools, load_mcp,
 };

@@ -248,6 +248,17 @@ async fn paths_are_relative_to_the_base_directory_and_bare_names_are_left_alone(
 }
 
 #[tokio::test]
+async fn a_definitions_own_base_directory_wins_over_the_sources() {
+    let host = Host::expanding();
+    let mut definition = definition(json!({"command": "./srv", "cwd": "sub"}));
+    definition.base_dir = Some("/own".into());
+    let resolved = resolve(&definition, &host.context()).await.unwrap();
+    let (program, _, _, directory) = child(&resolved);
+    assert_eq!(program, "/own/srv");
+    assert_eq!(directory, PathBuf::from("/own/sub"));
+}
+
+#[tokio::test]
 async fn a_server_that_cannot_be_resolved_names_field_and_variable_and_no_value() {
     let host = Host {
         commands: Some(SecretCommands::new(Arc::<Saying>::default())),

@@ -222,3 +222,15 @@ fn nothing_of_a_command_is_printed() {
     );
     assert!(!debug.contains("canary"), "{debug}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_command_runs_once_in_each_directory() {
+    let runner = Prepared::new([printed("here"), printed("there")]);
+    let commands = SecretCommands::new(runner.clone());
+    let elsewhere = SecretCommand::new("x", Vec::new(), PathBuf::from("/elsewhere"));
+    for _ in 0..2 {
+        assert_eq!(&*commands.output(command("x")).await.unwrap(), "here");
+        assert_eq!(&*commands.output(elsewhere.clone()).await.unwrap(), "there");
+    }
+    assert_eq!(runner.runs(), 2);
+}

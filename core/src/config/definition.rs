@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::expand::ExpandMode;
@@ -46,6 +47,9 @@ pub struct ServerDefinition {
     pub tool_exposure: Vec<(String, Exposure)>,
     /// Keys that mean nothing here, kept for whoever understands them.
     pub extra: serde_json::Map<String, serde_json::Value>,
+    /// What its relative paths are relative to, and where it runs, when that is not the source's base directory: for
+    /// hosts whose layers lie in different directories. Absolute.
+    pub base_dir: Option<PathBuf>,
     /// Where it was written.
     pub origin: Origin,
 }

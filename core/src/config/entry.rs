@@ -117,6 +117,7 @@ pub(crate) fn read_definition(
         exposure,
         tool_exposure,
         extra,
+        base_dir: None,
         origin: fields.origin,
     })
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::document::position_in;
+use super::parse::ParsedConfig;
 use super::problem::ConfigError;
 
 /// A larger file is no configuration: 16 MiB.
@@ -27,6 +28,8 @@ pub enum ConfigInput {
     },
     /// An object built by the host.
     Object(Value),
+    /// What was parsed already, such as layers laid over each other.
+    Parsed(ParsedConfig),
 }
 
 impl fmt::Debug for ConfigInput {
@@ -38,6 +41,7 @@ impl fmt::Debug for ConfigInput {
                 .field("origin", origin)
                 .finish_non_exhaustive(),
             Self::Object(_) => f.debug_tuple("Object").finish_non_exhaustive(),
+            Self::Parsed(config) => f.debug_tuple("Parsed").field(config).finish(),
         }
     }
 }
@@ -57,6 +61,12 @@ impl From<PathBuf> for ConfigInput {
 impl From<Value> for ConfigInput {
     fn from(object: Value) -> Self {
         Self::Object(object)
+    }
+}
+
+impl From<ParsedConfig> for ConfigInput {
+    fn from(config: ParsedConfig) -> Self {
+        Self::Parsed(config)
     }
 }
 

@@ -77,6 +77,7 @@ pub fn parse(input: ConfigInput, options: &ParseOptions) -> Result<ParsedConfig,
             Document::from_text(without_byte_order_mark(&text)),
         ),
         ConfigInput::Object(value) => (None, Document::from_value(value)),
+        ConfigInput::Parsed(config) => return Ok(config),
     };
     let reader = Reader {
         origin,

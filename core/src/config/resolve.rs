@@ -38,6 +38,7 @@ pub async fn resolve(
         definition,
         context,
         mode: context.expand_mode(definition),
+        base_dir: definition.base_dir.as_deref().unwrap_or(context.base_dir),
         redactor: Redactor::new(context.environment),
         warnings: Vec::new(),
     };
@@ -57,13 +58,14 @@ struct Resolver<'a> {
     definition: &'a ServerDefinition,
     context: &'a ResolveContext<'a>,
     mode: ExpandMode,
+    base_dir: &'a Path,
     redactor: Redactor,
     warnings: Vec<ConfigProblem>,
 }
 
 impl Resolver<'_> {
     async fn stdio(&mut self, stdio: &StdioDefinition) -> Result<ResolvedServer, ConfigProblem> {
-        let base_dir = self.context.base_dir;
+        let base_dir = self.base_dir;
         let command = self.text("command", &stdio.command, Grammar::Word)?;
         let program = self.program(&command)?;
         let args = stdio
@@ -121,7 +123,7 @@ impl Resolver<'_> {
         }
         let is_path = command.contains('/') || windows && command.contains('\\');
         Ok(if is_path {
-            normal(&self.context.base_dir.join(command)).into_os_string()
+            normal(&self.base_dir.join(command)).into_os_string()
         } else {
             command.into()
         })
@@ -220,11 +222,8 @@ impl Resolver<'_> {
             let reason = "is a command, and commands are not allowed here; allow them, or write !! for a text";
             return Err(self.definition.problem(field, reason));
         };
-        let command = SecretCommand::new(
-            text,
-            self.command_environment(),
-            self.context.base_dir.to_owned(),
-        );
+        let command =
+            SecretCommand::new(text, self.command_environment(), self.base_dir.to_owned());
         let output = commands
             .output(command.with_limits(&self.definition.limits_over(self.context.limits)))
             .await;

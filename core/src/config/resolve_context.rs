@@ -14,7 +14,8 @@ use super::secret_command::SecretCommands;
 pub struct ResolveContext<'a> {
     /// The environment at this moment.
     pub environment: &'a Environment,
-    /// The directory that relative paths are relative to, and the default directory of a child process. Absolute.
+    /// The directory that relative paths are relative to, and the default directory of a child process, for servers
+    /// without their own. Absolute.
     pub base_dir: &'a Path,
     /// The source's choice of what is expanded, for servers without their own.
     pub expand: Option<ExpandMode>,

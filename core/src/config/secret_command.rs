@@ -101,9 +101,16 @@ enum Slot {
     Known(Arc<str>),
 }
 
+/// A relative path in a command means another file in another directory.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    text: String,
+    directory: PathBuf,
+}
+
 #[derive(Default)]
 struct Slots {
-    by_text: HashMap<String, Slot>,
+    by_key: HashMap<Key, Slot>,
     last_id: u64,
 }
 
@@ -129,28 +136,32 @@ impl SecretCommands {
         }
     }
 
-    /// What the command prints, without one trailing line break. All who ask while it runs share the run, and all who
-    /// ask later get the same output, until it is forgotten.
+    /// What the command prints, without one trailing line break. All who ask while it runs in the same directory
+    /// share the run, and all who ask later get the same output, until it is forgotten.
     ///
     /// # Errors
     ///
     /// When it fails. The next one to ask runs it again.
     pub async fn output(&self, command: SecretCommand) -> Result<Arc<str>, CommandFailure> {
+        let key = Key {
+            text: command.text.clone(),
+            directory: command.directory.clone(),
+        };
         let run = {
             let mut slots = lock(&self.slots);
-            match slots.by_text.get(&command.text) {
+            match slots.by_key.get(&key) {
                 Some(Slot::Known(secret)) => return Ok(Arc::clone(secret)),
                 Some(Slot::Running { run, .. }) => run.upgrade(),
                 None => None,
             }
-            .unwrap_or_else(|| self.start(&mut slots, command))
+            .unwrap_or_else(|| self.start(&mut slots, key, command))
         };
         run.await
     }
 
     /// Forgets what a command printed; the next one to ask runs it again. A run under way still serves those who wait.
     pub fn forget(&self, text: &str) {
-        lock(&self.slots).by_text.remove(text);
+        lock(&self.slots).by_key.retain(|key, _| key.text != text);
     }
 
     /// Forgets what the commands of one server printed: after a 401, or for a restart that was asked for.
@@ -162,43 +173,42 @@ impl SecretCommands {
 
     /// Forgets everything.
     pub fn forget_all(&self) {
-        lock(&self.slots).by_text.clear();
+        lock(&self.slots).by_key.clear();
     }
 
-    fn start(&self, slots: &mut Slots, command: SecretCommand) -> Shared<Run> {
+    fn start(&self, slots: &mut Slots, key: Key, command: SecretCommand) -> Shared<Run> {
         slots.last_id += 1;
         let id = slots.last_id;
-        let text = command.text.clone();
-        let (runner, shared_slots, key) = (
+        let (runner, shared_slots, settled) = (
             Arc::clone(&self.runner),
             Arc::clone(&self.slots),
-            text.clone(),
+            key.clone(),
         );
         let run = async move {
             let outcome = run_bounded(runner.as_ref(), command).await;
-            settle(&mut lock(&shared_slots), &key, id, &outcome);
+            settle(&mut lock(&shared_slots), &settled, id, &outcome);
             outcome
         };
         let run = run.boxed().shared();
         if let Some(weak) = run.downgrade() {
-            slots.by_text.insert(text, Slot::Running { run: weak, id });
+            slots.by_key.insert(key, Slot::Running { run: weak, id });
         }
         run
     }
 }
 
 /// Keeps a success and drops a failure, unless the run was forgotten meanwhile.
-fn settle(slots: &mut Slots, text: &str, finished: u64, outcome: &Outcome) {
+fn settle(slots: &mut Slots, key: &Key, finished: u64, outcome: &Outcome) {
     let is_current =
-        matches!(slots.by_text.get(text), Some(Slot::Running { id, .. }) if *id == finished);
+        matches!(slots.by_key.get(key), Some(Slot::Running { id, .. }) if *id == finished);
     if !is_current {
         return;
     }
     match outcome {
         Ok(secret) => slots
-            .by_text
-            .insert(text.to_owned(), Slot::Known(Arc::clone(secret))),
-        Err(_) => slots.by_text.remove(text),
+            .by_key
+            .insert(key.clone(), Slot::Known(Arc::clone(secret))),
+        Err(_) => slots.by_key.remove(key),
     };
 }
 

@@ -11,9 +11,11 @@ mod handle;
 mod pace;
 mod placeholder;
 mod restart;
+mod shell_command;
 mod snapshot;
 mod spec;
 mod task;
 
 pub(crate) use handle::Server;
+pub use shell_command::ShellCommandRunner;
 pub(crate) use spec::{EngineCell, HttpCell, ServerSpec, Shared};
