@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::future::Future;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -40,6 +40,9 @@ const FAILED_GRACE: Grace = Grace {
     eof: Duration::from_millis(500),
     term: Duration::from_millis(500),
 };
+
+/// How long an attempt that was given up waits for a process that is just being started.
+const LATE_START_WAIT: Duration = Duration::from_secs(2);
 
 /// What is connected to.
 #[derive(Clone)]
@@ -147,9 +150,7 @@ impl Opening {
     }
 
     async fn open_stdio(&self, slot: Option<ProcessSlot>) -> Result<Connection, OpenError> {
-        let child = self
-            .bounded(self.limits.connect, "starting the process", self.spawn())
-            .await?;
+        let child = self.start_process().await?;
         let Child {
             stdin,
             stdout,
@@ -172,6 +173,32 @@ impl Opening {
         self.shake_hands(Arc::new(link.into()), parts, Some(process), slot)
             .await
             .map_err(|(error, _)| error)
+    }
+
+    /// Starts the process within its budget. One that comes to life after that, or after a cancel, is
+    /// ended before this returns: whoever waits for the attempt, or for its slot, finds nothing left.
+    async fn start_process(&self) -> Result<Child, OpenError> {
+        if self.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let budget = self.limits.connect;
+        let mut spawning = pin!(self.spawn());
+        let interrupted = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => cancelled(),
+            result = tokio::time::timeout(budget, &mut spawning) => match result {
+                Ok(result) => return result,
+                Err(_) => OpenError::new(
+                    ErrorKind::Timeout,
+                    format!("starting the process took longer than {} ms", budget.as_millis()),
+                ),
+            },
+        };
+        // Later than that, the process is killed as soon as it is there, and nobody waits for it.
+        if let Ok(Ok(late)) = tokio::time::timeout(LATE_START_WAIT, spawning).await {
+            late.process.close(Grace::NONE).await;
+        }
+        Err(interrupted)
     }
 
     async fn spawn(&self) -> Result<Child, OpenError> {
@@ -352,22 +379,6 @@ impl Opening {
             },
             _watch: end.drop_guard(),
         })
-    }
-
-    /// Runs a step of the attempt within its budget and until the attempt is cancelled.
-    async fn bounded<T>(
-        &self,
-        budget: Duration,
-        step: &str,
-        work: impl Future<Output = Result<T, OpenError>>,
-    ) -> Result<T, OpenError> {
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Err(cancelled()),
-            result = tokio::time::timeout(budget, work) => result.unwrap_or_else(|_| {
-                Err(OpenError::new(ErrorKind::Timeout, format!("{step} took longer than {} ms", budget.as_millis())))
-            }),
-        }
     }
 
     async fn explain(

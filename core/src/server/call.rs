@@ -433,7 +433,8 @@ fn transport_failure(failure: &RequestFailure) -> (FailureKind, String) {
         RequestFailure::TooLarge { limit } => {
             return (FailureKind::TooLarge, too_large(*limit).message);
         }
-        RequestFailure::Status { status, .. } if status.is_server_error() => {
+        // Whoever answered speaks for a server that it could not reach, or that takes no calls now.
+        RequestFailure::Status { status, .. } if matches!(status.as_u16(), 502..=504) => {
             FailureKind::Unavailable
         }
         RequestFailure::Internal { .. } => FailureKind::Internal,
