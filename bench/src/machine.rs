@@ -3,7 +3,6 @@
 use std::fs;
 use std::time::Duration;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Failure;
@@ -19,12 +18,21 @@ pub(crate) fn cpu_time() -> Duration {
 
 /// Keeps this process, and every child from now on, on one core: wake-ups across cores vary more than
 /// what is measured.
+#[cfg(target_os = "linux")]
 pub(crate) fn pin_to_one_core() -> Result<(), Failure> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
     let allowed = sched_getaffinity(None)?;
     let first = (0..CpuSet::MAX_CPU).find(|core| allowed.is_set(*core));
     let mut one = CpuSet::new();
     one.set(first.ok_or("no core is allowed")?);
     Ok(sched_setaffinity(None, &one)?)
+}
+
+/// Not written.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn pin_to_one_core() -> Result<(), Failure> {
+    Err("pinning to a core is written for Linux only".into())
 }
 
 /// Memory of this process in MiB that is resident now.
