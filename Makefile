@@ -38,8 +38,8 @@ real-servers: ## Install the real servers that tests call, into .tools
 	scripts/real-servers
 
 .PHONY: bench
-bench: ## Measure against peers (release build; ARGS="..." is passed on)
-	$(CARGO) run $(LOCKED) --release --package mcp-resident-bench -- $(ARGS)
+bench: ## Measure against a bare rmcp client, in release (ARGS="..." instead of all)
+	$(CARGO) run $(LOCKED) --release --package mcp-resident-bench -- $(or $(ARGS),all)
 
 .PHONY: clean
 clean: ## Remove what was built and installed
