@@ -22,7 +22,7 @@ help: ## List these targets
 
 .PHONY: demo
 demo: ## Show servers called, killed and recovered, without a network
-	$(CARGO) run $(LOCKED) --quiet --package mcp-resident-cli -- demo
+	@$(CARGO) run $(LOCKED) --quiet --package mcp-resident-cli -- demo
 
 .PHONY: test
 test: lint real-servers ## Check everything: format, lints, all tests, real servers
