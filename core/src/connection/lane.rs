@@ -111,10 +111,32 @@ impl Lane {
         &self,
         method: &str,
         write_params: impl FnOnce(u64, &mut String),
+        options: RequestOptions<'_>,
+    ) -> Result<Bytes, RequestError> {
+        let clock = Clock::start(options.deadlines);
+        self.exchange(clock, method, write_params, options).await
+    }
+
+    /// The same for a request of which only so many run at once; its time counts while it waits for
+    /// its turn, too.
+    pub(super) async fn request_in_turn(
+        &self,
+        method: &str,
+        write_params: impl FnOnce(u64, &mut String),
+        options: RequestOptions<'_>,
+    ) -> Result<Bytes, RequestError> {
+        let clock = Clock::start(options.deadlines);
+        let _slot = self.slot(&clock, options.cancel).await?;
+        self.exchange(clock, method, write_params, options).await
+    }
+
+    async fn exchange(
+        &self,
+        mut clock: Clock,
+        method: &str,
+        write_params: impl FnOnce(u64, &mut String),
         mut options: RequestOptions<'_>,
     ) -> Result<Bytes, RequestError> {
-        let mut clock = Clock::start(options.deadlines);
-        let _slot = self.slot(&clock, options.cancel).await?;
         let ticket = self.calls.open().map_err(|ended| match ended {
             Ended::Dropping => RequestError::Dropped {
                 reason: None,

@@ -154,7 +154,7 @@ impl Connection {
         options: RequestOptions<'_>,
     ) -> Result<Bytes, RequestError> {
         self.lane
-            .request(
+            .request_in_turn(
                 "tools/call",
                 |id, params| {
                     params.reserve(arguments.as_str().len() + tool.len() + 64);
