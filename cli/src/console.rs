@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::style::{Look, Style};
+use crate::style::{Look, Style, harmless, one_line};
 
 /// The width of a terminal that does not tell it, in characters.
 const DEFAULT_WIDTH: usize = 80;
@@ -109,7 +109,13 @@ impl Console {
     /// Writes a line beside the results. That nobody can read it is no failure.
     pub(crate) fn note(&self, look: Look, label: &str, text: impl Display) {
         let label = self.err.paint(look, label);
-        let _ = writeln!(io::stderr(), "{label} {text}");
+        let text = text.to_string();
+        let _ = writeln!(io::stderr(), "{label} {}", harmless(&text));
+    }
+
+    /// Writes over the line that the terminal shows beside the results; for progress.
+    pub(crate) fn note_in_place(text: &str) {
+        let _ = write!(io::stderr(), "\r\x1b[K{}", one_line(text));
     }
 
     /// Says why the command failed: on standard error, or as the result where that is JSON.

@@ -28,9 +28,14 @@ use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
 use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let Arguments { command, json } = Arguments::parse();
+    let Arguments { command, json } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(&error),
+    };
     if let Command::Fake(arguments) = command {
         // It has a runtime of its own.
         return mcp_resident_fixtures::fake::run(arguments);
@@ -38,10 +43,24 @@ fn main() -> ExitCode {
     let console = Console::new(json);
     match commands::run(command, &console) {
         Ok(exit) => exit.into(),
-        Err(failure) => {
-            let exit = failure.exit();
-            console.fail(&failure);
-            exit.into()
-        }
+        Err(failure) => failed(&failure, &console),
     }
+}
+
+/// Help that was asked for, and words that are no command line.
+fn refused(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().any(|word| word == "--json");
+    if wants_json && error.use_stderr() {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        let message = first.strip_prefix("error: ").unwrap_or(first);
+        let failure = Failure::new(Exit::Usage, message).with_hint("try --help");
+        return failed(&failure, &Console::new(true));
+    }
+    error.exit()
+}
+
+fn failed(failure: &Failure, console: &Console) -> ExitCode {
+    console.fail(failure);
+    failure.exit().into()
 }

@@ -5,9 +5,6 @@ use crate::style::{Look, Style};
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// The width that the last column keeps however narrow the terminal is, in characters.
-const LEAST_LAST_WIDTH: usize = 16;
-
 /// One cell. The text is one line.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
@@ -47,7 +44,8 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.rows.push(row);
     }
 
-    /// One line a row. With a width, the last column is cut so that no line is wider.
+    /// One line a row. With a width no line is wider: the last column is cut, and where that is not
+    /// enough the line, which then has no colours.
     pub(crate) fn lines(&self, style: Style, width: Option<usize>) -> Vec<String> {
         let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
             let cells = self.rows.iter().map(|row| length(&row[column].text));
@@ -57,25 +55,27 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
             .iter()
             .map(|width| width + GAP.len())
             .sum();
-        let last_width = width.map(|width| width.saturating_sub(before_last).max(LEAST_LAST_WIDTH));
+        let width = width.unwrap_or(usize::MAX);
+        let last_width = width.saturating_sub(before_last);
+        let line = |row: &[Cell; COLUMNS], style: Style| {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                if column + 1 == COLUMNS {
+                    line.push_str(&style.paint(cell.look, &shortened(&cell.text, last_width)));
+                } else {
+                    line.push_str(&style.paint(cell.look, &cell.text));
+                    line.push_str(&" ".repeat(widths[column] - length(&cell.text)));
+                    line.push_str(GAP);
+                }
+            }
+            line.trim_end().to_owned()
+        };
+        let fits = |row: &[Cell; COLUMNS]| length(&line(row, Style::PLAIN)) <= width;
         self.rows
             .iter()
-            .map(|row| {
-                let mut line = String::new();
-                for (column, cell) in row.iter().enumerate() {
-                    if column + 1 == COLUMNS {
-                        let text = last_width.map_or_else(
-                            || cell.text.clone(),
-                            |width| shortened(&cell.text, width),
-                        );
-                        line.push_str(&style.paint(cell.look, &text));
-                    } else {
-                        line.push_str(&style.paint(cell.look, &cell.text));
-                        line.push_str(&" ".repeat(widths[column] - length(&cell.text)));
-                        line.push_str(GAP);
-                    }
-                }
-                line.trim_end().to_owned()
+            .map(|row| match fits(row) {
+                true => line(row, style),
+                false => shortened(&line(row, Style::PLAIN), width),
             })
             .collect()
     }
@@ -86,7 +86,10 @@ pub(crate) fn shortened(text: &str, width: usize) -> String {
     if length(text) <= width {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    if width == 0 {
+        return String::new();
+    }
+    let kept: String = text.chars().take(width - 1).collect();
     format!("{}…", kept.trim_end())
 }
 
@@ -107,6 +110,7 @@ mod tests {
             table.lines(Style::PLAIN, Some(28)),
             ["A          B", "long name  a text that is l…", "x"]
         );
+        assert_eq!(table.lines(Style::PLAIN, Some(8)), ["A", "long na…", "x"]);
         assert_eq!(
             table.lines(Style::PLAIN, None)[1],
             "long name  a text that is longer than that"

@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::records::{ResultRecord, ServerRecord};
 use crate::selection::Selection;
 use crate::servers::{self, Stay};
-use crate::style::{Look, harmless, one_line};
+use crate::style::{Look, harmless};
 
 /// Longer names are shortened, and no longer begin with the whole name of their server.
 const LONGEST_NAME_CHARS: usize = 64;
@@ -81,7 +81,7 @@ async fn call(
     let showed_progress = context.progress.is_some();
     let result = tool.execute(given, context).await;
     if showed_progress {
-        eprint_in_place("");
+        Console::note_in_place("");
     }
     Ok(result)
 }
@@ -95,17 +95,8 @@ fn progress_line() -> ProgressObserver {
         let progress = number("progress").unwrap_or_default();
         let of = number("total").map_or_else(String::new, |total| format!(" of {total}"));
         let message = message.unwrap_or_default();
-        eprint_in_place(&one_line(&format!("{progress}{of} {message}")));
+        Console::note_in_place(&format!("progress: {progress}{of} {message}"));
     })
-}
-
-/// Writes over the line that is there.
-#[expect(
-    clippy::print_stderr,
-    reason = "progress is for a terminal only, and no result"
-)]
-fn eprint_in_place(text: &str) {
-    eprint!("\r\x1b[K{text}");
 }
 
 fn show(result: &ToolResult, tool: &str, console: &Console) -> Result<(), Failure> {
@@ -120,15 +111,11 @@ fn show(result: &ToolResult, tool: &str, console: &Console) -> Result<(), Failur
             console.line(&result.output)
         };
     }
-    console.note(
-        Look::Bad,
-        "error:",
-        format!("{tool}: {}", harmless(&result.output)),
-    );
+    console.note(Look::Bad, "error:", format!("{tool}: {}", result.output));
     if let Some(error) = &result.metadata.error {
         if let Some(tail) = &error.stderr_tail {
             for line in tail.lines() {
-                console.note(Look::Dim, "stderr:", harmless(line));
+                console.note(Look::Dim, "stderr:", line);
             }
         }
         if error.executed == Executed::Unknown {

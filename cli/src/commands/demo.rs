@@ -24,40 +24,44 @@ const STEP_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) async fn run(console: &Console) -> Result<Exit, Failure> {
     let interrupt = Interrupt::listen();
     let mut stage = Stage::set(&interrupt).await?;
-    let mut shown = Vec::new();
-    let mut failed = false;
+    let played = tokio::select! {
+        biased;
+        () = interrupt.cancelled() => {
+            Err(Failure::new(Exit::Cancelled, "the demo was cancelled"))
+        }
+        played = play(&mut stage, console) => played,
+    };
+    stage.source.close().await;
+    Ok(match played? {
+        true => Exit::Success,
+        false => Exit::ToolFailed,
+    })
+}
+
+/// Plays step after step as long as all is as it should be, and says whether it was.
+async fn play(stage: &mut Stage, console: &Console) -> Result<bool, Failure> {
+    let mut records = Vec::new();
+    let mut ok = true;
     for step in Step::ALL {
-        let outcome = tokio::select! {
-            biased;
-            () = interrupt.cancelled() => {
-                stage.source.close().await;
-                return Err(Failure::new(Exit::Cancelled, "the demo was ended by Ctrl-C"));
-            }
-            outcome = tokio::time::timeout(STEP_LIMIT, step.play(&mut stage)) => {
-                outcome.unwrap_or_else(|_| Err(format!("took longer than {STEP_LIMIT:?}")))
-            }
-        };
+        let outcome = tokio::time::timeout(STEP_LIMIT, step.play(stage))
+            .await
+            .unwrap_or_else(|_| Err(format!("took longer than {STEP_LIMIT:?}")));
+        ok = outcome.is_ok();
         if console.is_json() {
-            shown.push(record(step, &outcome));
+            records.push(record(step, &outcome));
         } else {
             show(step, &outcome, console)?;
         }
-        failed |= outcome.is_err();
-        if failed {
+        if !ok {
             break;
         }
     }
-    stage.source.close().await;
     if console.is_json() {
-        console.json(&json!({"steps": shown, "ok": !failed}))?;
-    } else if !failed {
+        console.json(&json!({"steps": records, "ok": ok}))?;
+    } else if ok {
         console.line(console.style().paint(Look::Good, "all as it should be"))?;
     }
-    Ok(if failed {
-        Exit::ToolFailed
-    } else {
-        Exit::Success
-    })
+    Ok(ok)
 }
 
 fn record(step: Step, outcome: &Result<Observed, String>) -> Value {

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::records::Place;
 use crate::selection::{Selection, project_folder};
-use crate::style::Look;
+use crate::style::{Look, one_line};
 use crate::trust_store::{Folder, TrustStore, Trusted};
 
 pub(crate) fn run(arguments: &TrustArguments, console: &Console) -> Result<Exit, Failure> {
@@ -149,7 +149,10 @@ fn revoke(arguments: &TrustArguments, console: &Console) -> Result<Exit, Failure
     } else if revoked.is_empty() {
         console.line(format!("nothing in {} was trusted", folder.as_str()))?;
     } else {
-        let names: Vec<&str> = revoked.iter().map(|entry| entry.server.as_str()).collect();
+        let names: Vec<_> = revoked
+            .iter()
+            .map(|entry| one_line(&entry.server))
+            .collect();
         console.line(format!("no longer trusted: {}", names.join(", ")))?;
     }
     Ok(Exit::Success)
@@ -158,7 +161,7 @@ fn revoke(arguments: &TrustArguments, console: &Console) -> Result<Exit, Failure
 fn names(definitions: &[ServerDefinition]) -> String {
     let names = definitions
         .iter()
-        .map(|definition| definition.name.as_str());
+        .map(|definition| one_line(&definition.name));
     names.collect::<Vec<_>>().join(", ")
 }
 

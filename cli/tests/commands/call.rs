@@ -138,6 +138,15 @@ fn every_failure_has_its_exit_code_and_its_words() {
 #[test]
 fn wrong_words_are_refused_before_anything_is_read() {
     let home = Home::new();
+    let told = home.run(["call", "t", "word", "--json"]).ended_with(2);
+    assert_eq!(
+        told.said("").json(),
+        json!({"error": {
+            "kind": "usage", "exitCode": 2,
+            "message": "invalid value 'word' for '[KEY=VALUE]...': expected key=value",
+            "hint": "try --help",
+        }})
+    );
     for (words, message) in [
         (vec!["call"], "<TOOL>"),
         (vec!["call", "t", "word"], "expected key=value"),

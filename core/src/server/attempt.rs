@@ -7,7 +7,9 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::spec::ServerSpec;
-use crate::config::{Environment, Protocol, RemoteKind, ResolveContext, ResolvedServer, resolve};
+use crate::config::{
+    ConfigProblem, Environment, Protocol, RemoteKind, ResolveContext, ResolvedServer, resolve,
+};
 use crate::connection::{
     CloseLimits, Connection, ListError, ListLimits, OpenError, Opening, ProcessSlot, ReplyError,
     RequestError, Target,
@@ -134,7 +136,14 @@ async fn prepare(
     };
     let resolved = resolve(&spec.definition, &context)
         .await
-        .map_err(|problem| OpenError::new(ErrorKind::Config, problem.to_string()))?;
+        .map_err(|problem| {
+            // The error names the server itself.
+            let unnamed = ConfigProblem {
+                server: None,
+                ..problem
+            };
+            OpenError::new(ErrorKind::Config, unnamed.to_string())
+        })?;
     if events.generation == 1 {
         for warning in &resolved.warnings {
             events.push(EventKind::Note {
