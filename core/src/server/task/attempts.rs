@@ -10,6 +10,7 @@ use crate::connection::{DropReason, OpenError};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, State, Status};
 use crate::server::attempt::{self, Connected};
+use crate::server::snapshot::Snapshot;
 
 impl Task {
     /// One attempt at a time, shared by all who wait.
@@ -75,37 +76,37 @@ impl Task {
             diagnostics,
         } = connected;
         self.remember_listing(&tools, &connection);
-        let offered = self.publish_tools(tools, diagnostics, attempt.generation);
+        // First of all: whoever finds the tools finds them of a connected server.
+        self.snapshot.send_modify(|snapshot| {
+            snapshot.status = Status::Connected;
+            snapshot.last_error = None;
+        });
+        let generation = attempt.generation;
+        self.publish_tools(tools, diagnostics, generation);
         if attempt.purpose == Purpose::ListOnce {
-            self.snapshot.send_modify(|snapshot| {
-                snapshot.status = Status::Connected;
-                snapshot.generation = attempt.generation;
-                snapshot.offered = Some(offered);
-                snapshot.last_error = None;
-            });
             self.discard(connection);
-            self.transition(State::Stopped, "its tools are known");
+            self.transition_with(State::Stopped, "its tools are known", |snapshot| {
+                snapshot.generation = generation;
+            });
         } else {
             let old = self.current.replace(Current {
                 connection: Arc::clone(&connection),
                 since: Instant::now(),
             });
-            self.snapshot.send_modify(|snapshot| {
-                snapshot.status = Status::Connected;
-                snapshot.generation = attempt.generation;
+            let is_retry = attempt.purpose == Purpose::Retry;
+            let serve = |snapshot: &mut Snapshot| {
+                snapshot.generation = generation;
                 snapshot.connection = Some(connection);
-                snapshot.offered = Some(offered);
-                snapshot.last_error = None;
-                snapshot.restarts += u32::from(attempt.purpose == Purpose::Retry);
-            });
+                snapshot.restarts += u32::from(is_retry);
+            };
             if attempt.purpose == Purpose::ReplaceSession {
                 self.event(EventKind::SessionReplaced);
-                self.publish(|_| {});
+                self.publish(serve);
                 if let Some(old) = old {
                     self.retire(old.connection);
                 }
             } else {
-                self.transition(State::Running, "connected and listed");
+                self.transition_with(State::Running, "connected and listed", serve);
             }
         }
         for waiter in attempt.waiters {
@@ -124,13 +125,11 @@ impl Task {
             // The old connection stays: the next call finds out whether the server is back.
             self.publish(|_| {});
         } else {
-            self.snapshot.send_modify(|snapshot| {
+            self.schedule_retry();
+            self.transition_with(State::Error, error.message(), |snapshot| {
                 snapshot.status = Status::Failed;
                 snapshot.last_error = Some(error.clone());
             });
-            self.schedule_retry();
-            self.transition(State::Error, error.message());
-            self.report_retry();
         }
         for waiter in attempt.waiters {
             answer(waiter.done, Err(error.clone()));
@@ -149,12 +148,11 @@ impl Task {
         self.restart.lost_after(current.since.elapsed());
         self.discard(current.connection);
         let error = Error::new(ErrorKind::Dropped, reason.to_string()).of_server(&self.spec.name);
-        self.snapshot
-            .send_modify(|snapshot| snapshot.last_error = Some(error));
         self.drop_session_attempt();
         self.schedule_retry();
-        self.transition(State::Error, &reason.to_string());
-        self.report_retry();
+        self.transition_with(State::Error, &reason.to_string(), |snapshot| {
+            snapshot.last_error = Some(error);
+        });
     }
 
     /// Decides before the state is published whether an attempt follows, so that a caller who sees
@@ -168,21 +166,18 @@ impl Task {
         }
     }
 
-    pub(super) fn report_retry(&mut self) {
-        if !self.spec.auto_restart {
-            return;
-        }
-        let kind = match self.retry_at {
+    /// What is said of the retry that was scheduled, or was not.
+    pub(super) fn retry_report(&self) -> Option<EventKind> {
+        let retries = self.restart.retries();
+        let report = match self.retry_at {
             Some(at) => EventKind::RetryScheduled {
-                retry: self.restart.retries(),
+                retry: retries,
                 max_retries: self.spec.limits.restart_retries,
                 delay: at.saturating_duration_since(Instant::now()),
             },
-            None => EventKind::GaveUp {
-                retries: self.restart.retries(),
-            },
+            None => EventKind::GaveUp { retries },
         };
-        self.event(kind);
+        self.spec.auto_restart.then_some(report)
     }
 
     pub(super) fn abandon(&mut self, id: u64) {

@@ -44,9 +44,7 @@ impl Task {
         let result = match result {
             Ok((tools, diagnostics)) if is_current => {
                 let before = self.catalog.catalog().version();
-                let offered = self.publish_tools(tools, diagnostics, refresh.generation);
-                self.snapshot
-                    .send_modify(|snapshot| snapshot.offered = Some(offered));
+                self.publish_tools(tools, diagnostics, refresh.generation);
                 let changed = self.catalog.catalog().version() != before;
                 self.pace.fetched(Instant::now(), changed);
                 Ok(())
@@ -78,7 +76,7 @@ impl Task {
         tools: Vec<ToolDefinition>,
         diagnostics: Vec<Diagnostic>,
         generation: u64,
-    ) -> Arc<HashSet<Arc<str>>> {
+    ) {
         let event = |kind| {
             self.spec
                 .shared
@@ -97,6 +95,9 @@ impl Task {
             .filter(|tool| !self.spec.filtered || filter.allows(&tool.name))
             .collect();
         let names = offered.iter().map(|tool| Arc::clone(&tool.name)).collect();
+        // Before the catalog: a tool that is found there is never refused as one that is gone.
+        self.snapshot
+            .send_modify(|snapshot| snapshot.offered = Some(Arc::new(names)));
         let changes = self
             .catalog
             .replace(&self.spec.name, offered, self.server.clone());
@@ -112,7 +113,6 @@ impl Task {
                 changed,
             });
         }
-        Arc::new(names)
     }
 
     pub(super) fn report_unknown_filter_names(&self, tools: &[ToolDefinition]) {
@@ -172,9 +172,7 @@ impl Task {
         };
         if let Some(entries) = cached {
             let (tools, diagnostics) = read_listing(entries);
-            let offered = self.publish_tools(tools, diagnostics, 0);
-            self.snapshot
-                .send_modify(|snapshot| snapshot.offered = Some(offered));
+            self.publish_tools(tools, diagnostics, 0);
         } else {
             let tool = placeholder::definition(&self.spec.name);
             self.catalog

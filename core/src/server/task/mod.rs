@@ -240,26 +240,40 @@ impl Task {
             .is_some_and(|current| !current.connection.is_dropped())
     }
 
-    /// Moves to a state and says so, in the snapshot and in the history.
-    fn transition(&mut self, to: State, cause: &str) {
-        let from = self.snapshot.borrow().state;
-        self.publish(|snapshot| snapshot.state = to);
-        if from != to {
-            self.event(EventKind::State {
-                from,
-                to,
-                cause: cause.to_owned(),
-            });
-        }
+    /// Moves to a state.
+    fn transition(&self, to: State, cause: &str) {
+        self.transition_with(to, cause, |_| {});
     }
 
-    fn publish(&mut self, change: impl FnOnce(&mut Snapshot)) {
-        let attempt_expected = self.attempt.is_some() || self.retry_at.is_some();
-        let has_connection = self.current.is_some();
+    /// Moves to a state, with whatever else changes. Snapshot and history change as one: whoever sees
+    /// the state finds the events that tell of it, and the other way round.
+    fn transition_with(&self, to: State, cause: &str, change: impl FnOnce(&mut Snapshot)) {
+        let retry = if to == State::Error {
+            self.retry_report()
+        } else {
+            None
+        };
+        self.publish(|snapshot| {
+            change(snapshot);
+            let from = std::mem::replace(&mut snapshot.state, to);
+            if from != to {
+                self.event(EventKind::State {
+                    from,
+                    to,
+                    cause: cause.to_owned(),
+                });
+            }
+            if let Some(retry) = retry {
+                self.event(retry);
+            }
+        });
+    }
+
+    fn publish(&self, change: impl FnOnce(&mut Snapshot)) {
         self.snapshot.send_modify(|snapshot| {
             change(snapshot);
-            snapshot.attempt_expected = attempt_expected;
-            if !has_connection {
+            snapshot.attempt_expected = self.attempt.is_some() || self.retry_at.is_some();
+            if self.current.is_none() {
                 snapshot.connection = None;
             }
         });
