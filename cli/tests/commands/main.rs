@@ -10,6 +10,7 @@ mod demo;
 mod help;
 mod interrupt;
 mod support;
+mod terminal;
 mod tools;
 mod trust;
 mod watch;
