@@ -10,17 +10,31 @@ const LONGEST_DURATION: Duration = Duration::from_secs(30 * 366 * 24 * 60 * 60);
 
 /// A duration written in milliseconds, capped so that adding it to a clock never overflows.
 pub(crate) fn milliseconds(amount: u64) -> Duration {
-    Duration::from_millis(amount).min(LONGEST_DURATION)
+    addable(Duration::from_millis(amount))
+}
+
+/// A duration that a host gave, capped in the same way: `Duration::MAX` means for ever.
+pub(crate) fn addable(duration: Duration) -> Duration {
+    duration.min(LONGEST_DURATION)
 }
 
 /// What a limit's number in a configuration becomes.
-trait Amount {
+trait Amount: Sized {
     fn from_amount(amount: u64) -> Self;
+
+    /// What a host that gave this value itself gets.
+    fn capped(self) -> Self {
+        self
+    }
 }
 
 impl Amount for Duration {
     fn from_amount(amount: u64) -> Self {
         milliseconds(amount)
+    }
+
+    fn capped(self) -> Self {
+        addable(self)
     }
 }
 
@@ -93,7 +107,7 @@ macro_rules! limits {
             #[must_use]
             pub fn with(mut self, overrides: &LimitOverrides) -> Self {
                 $(if let Some(value) = overrides.$field {
-                    self.$field = value;
+                    self.$field = value.capped();
                 })*
                 self
             }

@@ -95,6 +95,7 @@ pub use fingerprint::{fingerprint, listing_key};
 pub use input::{ConfigInput, DEFAULT_MAX_CONFIG_BYTES, ParseOptions};
 pub use launch_line::launch_line;
 pub use layers::layer;
+pub(crate) use limits::addable;
 pub use limits::{LimitOverrides, Limits};
 pub use parse::{ParsedConfig, ServerEntry, parse};
 pub use problem::{ConfigError, ConfigProblem, Position};

@@ -58,8 +58,10 @@ fn find_result(message: &ByteString) -> Result<ByteString, ReplyError> {
     let envelope = serde_json::from_str::<Envelope<'_>>(message)
         .map_err(|error| ReplyError::Malformed(format!("the reply is not valid JSON: {error}")))?;
     if let Some(error) = envelope.error {
-        let error: RpcError<'_> = serde_json::from_str(error.get()).map_err(|error| {
-            ReplyError::Malformed(format!("the reply's error is none: {error}"))
+        // The parser's own words name types of this crate.
+        let error: RpcError<'_> = serde_json::from_str(error.get()).map_err(|_| {
+            let reason = "the reply's error is none: it is not an object with a code and a message";
+            ReplyError::Malformed(reason.to_owned())
         })?;
         #[expect(
             clippy::cast_possible_truncation,

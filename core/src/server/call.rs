@@ -9,11 +9,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::handle::Server;
-use crate::config::Lazy;
+use crate::config::{Lazy, addable};
 use crate::connection::{
     Connection, Deadlines, ReplyError, RequestError, RequestOptions, TimeLimit, read_result,
 };
-use crate::error::{CallError, Executed, FailureKind};
+use crate::error::{CallError, ErrorKind, Executed, FailureKind};
 use crate::event::State;
 use crate::json::RawJson;
 use crate::tool::{Arguments, Backend, CallContext, Tool, ToolResult, render};
@@ -107,7 +107,7 @@ struct Call<'a> {
 impl<'a> Call<'a> {
     fn new(server: &'a Server, tool: &'a Tool, context: CallContext) -> Self {
         let limits = &server.spec().limits;
-        let idle = context.timeout.unwrap_or(limits.call_idle);
+        let idle = context.timeout.map_or(limits.call_idle, addable);
         let deadlines = Deadlines {
             idle,
             total: limits.call_total.max(idle),
@@ -212,9 +212,12 @@ impl<'a> Call<'a> {
                     ..error
                 })
             }
-            Err(ReplyError::Malformed(reason)) => {
-                Err(CallError::new(FailureKind::Protocol, Executed::Yes, reason))
-            }
+            // A parser quotes what it cannot use.
+            Err(ReplyError::Malformed(reason)) => Err(CallError::new(
+                FailureKind::Protocol,
+                Executed::Yes,
+                connection.mask(&reason),
+            )),
         }
     }
 
@@ -255,12 +258,13 @@ impl<'a> Call<'a> {
             }
             if self.may_connect() && !woken {
                 woken = true;
-                if let Err(error) = self.server.wake().await
-                    && !self.server.spec().auto_restart
-                {
-                    return Err(self.unavailable(&error.to_string()));
+                match self.server.wake().await {
+                    Err(error) if error.kind() == ErrorKind::Closed => return Err(closed_call()),
+                    Err(error) if !self.server.spec().auto_restart => {
+                        return Err(self.unavailable(&error.to_string()));
+                    }
+                    Ok(()) | Err(_) => continue,
                 }
-                continue;
             }
             // Lost, and its task has not said so yet: what it says next decides.
             if !expected && !lost {
@@ -310,6 +314,7 @@ impl<'a> Call<'a> {
             () = cancelled(self.context.cancel.as_ref()) => Err(cancelled_call()),
             result = tokio::time::timeout(left, self.server.replace_session(generation)) => match result {
                 Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) if error.kind() == ErrorKind::Closed => Err(closed_call()),
                 Ok(Err(error)) => Err(self.unavailable(&format!(
                     "the session expired and no new one could be opened: {}", error.message()
                 ))),

@@ -44,6 +44,15 @@ pub(crate) struct Shared {
     pub(crate) http: HttpCell,
 }
 
+impl Shared {
+    /// Lets go of what has threads, sockets or tasks of its own, once no task of the source is left.
+    pub(crate) fn release(&self) {
+        self.engine.release();
+        self.http.release();
+        self.events.end();
+    }
+}
+
 impl fmt::Debug for Shared {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

@@ -102,6 +102,8 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         engine: EngineCell::default(),
         http: HttpCell::default(),
     });
+    // Until there is a source that does it, whoever drops the load ends the tasks that it started.
+    let unfinished = shared.closing.clone().drop_guard();
     let order = parsed
         .servers
         .iter()
@@ -123,6 +125,7 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         }
     }))
     .await;
+    unfinished.disarm();
     Ok(McpSource {
         catalog,
         shared,

@@ -270,9 +270,7 @@ impl McpSource {
             self.shared.overdue.cancel();
             self.shared.tasks.wait().await;
         }
-        self.shared.engine.release();
-        self.shared.http.release();
-        self.shared.events.end();
+        self.shared.release();
     }
 
     fn entry(&self, name: &str) -> Result<&Entry, Error> {
@@ -308,6 +306,12 @@ impl Drop for McpSource {
     fn drop(&mut self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
+        // Tools that the host keeps hold what is shared; what has a thread or a task is let go anyway.
+        let shared = Arc::clone(&self.shared);
+        self.shared.runtime.spawn(async move {
+            shared.tasks.wait().await;
+            shared.release();
+        });
     }
 }
 

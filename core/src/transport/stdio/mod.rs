@@ -152,10 +152,22 @@ async fn read(
     };
     if !matches!(ended, DropCause::MessageTooLong { .. })
         && let Some(line) = lines.finish()
+        && !is_cut(&line)
     {
         deliver(line, &signal);
     }
     signal.set(ended);
+}
+
+/// Whether a last line without a line break is a message that its server did not live to finish. It answers nothing:
+/// whom it was for learns how the server ended.
+fn is_cut(line: &Line) -> bool {
+    match line {
+        Line::Message(message) if matches!(message.first(), Some(b'{' | b'[')) => {
+            serde_json::from_slice::<serde::de::IgnoredAny>(message).is_err()
+        }
+        Line::Message(_) | Line::TooLong { .. } => false,
+    }
 }
 
 /// Hands over line by line, and says why there are no more.

@@ -1,0 +1,12 @@
+//! What a hostile or unlucky world does to a source: servers that lie, hosts that misuse it, callers that go away at
+//! the worst moment. Scenarios show what a host is to see; these tests look for what it must never see.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
+mod census;
+mod lifetimes;
+mod odd_server;
+#[path = "../support/mod.rs"]
+mod support;
+mod wire;
