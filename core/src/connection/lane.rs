@@ -137,6 +137,9 @@ impl Lane {
         write_params: impl FnOnce(u64, &mut String),
         mut options: RequestOptions<'_>,
     ) -> Result<Bytes, RequestError> {
+        if options.cancel.is_some_and(CancellationToken::is_cancelled) {
+            return Err(RequestError::Cancelled { sent: false });
+        }
         let ticket = self.calls.open().map_err(|ended| match ended {
             Ended::Dropping => RequestError::Dropped {
                 reason: None,
@@ -194,6 +197,11 @@ impl Lane {
                     Ok(()) => {
                         call.sent = true;
                         answered = true;
+                    }
+                    // Ended before it took the request; why is being found out.
+                    Err(RequestFailure::Closed) => {
+                        let error = RequestError::Dropped { reason: None, sent: false };
+                        return call.give_up(None, error);
                     }
                     Err(failure) => return call.give_up(None, RequestError::Transport(failure)),
                 },

@@ -33,6 +33,8 @@ use crate::transport::{Inbound, Link, RequestFailure};
 
 /// Requests wait while so much is unwritten, in bytes.
 const MAX_UNWRITTEN: usize = 4 * 1024 * 1024;
+/// How long a conversation that ended waits for the transport to say why.
+const CAUSE_WAIT: Duration = Duration::from_millis(500);
 /// Questions to a person that one connection may have open.
 const MAX_OPEN_QUESTIONS: usize = 16;
 /// A process whose handshake failed is not waited for: it has nothing to save.
@@ -326,9 +328,11 @@ impl Opening {
             cause = parts.signals.drop_cause() => Err(Interruption::Dropped(cause)),
             result = tokio::time::timeout(budget, handshake) => match result {
                 Ok(Ok(opened)) => Ok(opened),
-                Ok(Err(HandshakeError::Closed)) => Err(Interruption::Dropped(
-                    parts.signals.drop_cause().await,
-                )),
+                // The transport says why in the same moment, where it can be lost at all.
+                Ok(Err(HandshakeError::Closed)) => {
+                    let cause = tokio::time::timeout(CAUSE_WAIT, parts.signals.drop_cause()).await;
+                    Err(cause.map_or(Interruption::Handshake(HandshakeError::Closed), Interruption::Dropped))
+                }
                 Ok(Err(error)) => Err(Interruption::Handshake(error)),
                 Err(_) => Err(Interruption::Timeout(started.elapsed())),
             },

@@ -29,7 +29,7 @@ pub(super) struct Wire {
     returns: Option<oneshot::Sender<mpsc::Receiver<Bytes>>>,
 }
 
-/// The last failure of a request on the way: it says more than an error's text.
+/// The last failure of a message on the way: it says more than an error's text.
 pub(super) type LastFailure = Arc<Mutex<Option<RequestFailure>>>;
 
 impl Wire {
@@ -81,7 +81,9 @@ impl Transport<RoleClient> for Wire {
                     reason: error.to_string(),
                 })?;
             let JsonRpcMessage::Request(request) = message else {
-                return link.notify(body).await;
+                return link.notify(body).await.inspect_err(|failure| {
+                    note_failure(&last_failure, failure.clone());
+                });
             };
             let opens_session = matches!(request.request, ClientRequest::InitializeRequest(_));
             let id_text =
@@ -103,7 +105,7 @@ impl Transport<RoleClient> for Wire {
                         "id": serde_json::from_str::<Value>(&id_text).unwrap_or(Value::Null),
                         "error": { "code": NO_REPLY, "message": failure.to_string() },
                     });
-                    *last_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                    note_failure(&last_failure, failure);
                     // Nobody listens any more when the conversation is over.
                     let _ = failures.send(Bytes::from(error.to_string())).await;
                 }
@@ -161,6 +163,10 @@ impl Wire {
             }
         }
     }
+}
+
+fn note_failure(last: &LastFailure, failure: RequestFailure) {
+    *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
 }
 
 /// Removes members that are `null`, at every depth.

@@ -201,6 +201,7 @@ fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenErr
             options.max_message_bytes = spec.limits.max_message_bytes;
             options.delete_timeout = spec.limits.close_http_delete;
             options.listen_backoff_cap = spec.limits.listen_max_delay;
+            options.redirect_hops = spec.limits.max_redirects;
             Ok(Target::Remote {
                 client: spec.shared.http.get(&spec.limits).map_err(failed)?,
                 options,

@@ -1,8 +1,10 @@
 //! What a server's task works from.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use mcp_resident_process::Engine;
 use tokio::runtime::Handle;
@@ -115,24 +117,27 @@ impl ServerSpec {
     }
 }
 
-/// The pooled client of all remote servers, made when it is first needed: each one reads the
-/// system's certificates.
+/// The pooled clients of the remote servers, one for each connect timeout: a client has only one, and
+/// each reads the system's certificates. Made when they are first needed.
 #[derive(Default)]
-pub(crate) struct HttpCell(Mutex<Option<HttpClient>>);
+pub(crate) struct HttpCell(Mutex<HashMap<Duration, HttpClient>>);
 
 impl HttpCell {
     pub(crate) fn get(&self, limits: &Limits) -> Result<HttpClient, Error> {
-        let mut client = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = &*client {
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&limits.connect) {
             return Ok(client.clone());
         }
         let made = HttpClient::new(limits.connect)
             .map_err(|error| Error::new(ErrorKind::Connect, error.to_string()))?;
-        Ok(client.insert(made).clone())
+        Ok(clients.entry(limits.connect).or_insert(made).clone())
     }
 
     /// Lets go of the idle sockets.
     pub(crate) fn release(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }

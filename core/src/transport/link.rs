@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderValue;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -24,6 +25,8 @@ const BACKGROUND_SEND: Duration = Duration::from_secs(10);
 pub(crate) struct Link {
     kind: Kind,
     background: TaskTracker,
+    /// What the link was made on: calls may be dropped elsewhere.
+    runtime: Handle,
     closing: CancellationToken,
 }
 
@@ -66,6 +69,7 @@ impl Link {
         Self {
             kind,
             background: TaskTracker::new(),
+            runtime: Handle::current(),
             closing: CancellationToken::new(),
         }
     }
@@ -122,12 +126,13 @@ impl Link {
     /// Runs a task that ends with the link at the latest.
     pub(crate) fn in_background(&self, task: impl Future<Output = ()> + Send + 'static) {
         let closing = self.closing.clone();
-        self.background.spawn(async move {
+        let task = async move {
             tokio::select! {
                 () = closing.cancelled() => {}
                 () = task => {}
             }
-        });
+        };
+        self.background.spawn_on(task, &self.runtime);
     }
 
     /// The revision that both sides agreed on.
