@@ -115,6 +115,39 @@ impl Redactor {
         masked
     }
 
+    /// The same for a text whose beginning was cut off, possibly within a secret: the rest of one goes as well.
+    #[must_use]
+    pub(crate) fn mask_cut_start(&self, text: &str) -> String {
+        let rest = self.secrets.iter().filter_map(|secret| {
+            let longest = secret.len().min(text.len());
+            (MIN_SECRET_CHARS..longest).rev().find(|length| {
+                text.as_bytes()
+                    .starts_with(&secret.as_bytes()[secret.len() - length..])
+            })
+        });
+        match rest.max() {
+            Some(length) => format!("{MASK}{}", self.mask(&text[length..])),
+            None => self.mask(text).into_owned(),
+        }
+    }
+
+    /// The same for a text whose end was cut off.
+    #[must_use]
+    pub(crate) fn mask_cut_end<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let rest = self.secrets.iter().filter_map(|secret| {
+            let longest = secret.len().min(text.len());
+            (MIN_SECRET_CHARS..longest)
+                .rev()
+                .find(|length| text.as_bytes().ends_with(&secret.as_bytes()[..*length]))
+        });
+        match rest.max() {
+            Some(length) => {
+                Cow::Owned(format!("{}{MASK}", self.mask(&text[..text.len() - length])))
+            }
+            None => self.mask(text),
+        }
+    }
+
     /// Whether there is nothing to mask.
     #[must_use]
     pub fn is_empty(&self) -> bool {

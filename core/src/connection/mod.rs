@@ -25,7 +25,7 @@ use self::lane::Lane;
 use self::record::{CallTable, Ended};
 use self::router::Signals;
 use crate::config::Redactor;
-use crate::json::RawJson;
+use crate::json::{RawJson, compact};
 use crate::protocol::Conversation;
 
 pub(crate) use self::drop_reason::DropReason;
@@ -222,9 +222,15 @@ impl Connection {
     }
 }
 
-/// Masks secrets in a value. When the rest is no JSON any more, the text becomes a string.
+/// Masks secrets in a value, whichever escapes its server writes. When the rest is no JSON any more,
+/// the text becomes a string.
 fn mask_json(redactor: &Redactor, value: RawJson) -> RawJson {
-    match redactor.mask(value.as_str()) {
+    let plain = if value.as_str().contains('\\') {
+        Cow::Owned(compact(value.as_str()))
+    } else {
+        Cow::Borrowed(value.as_str())
+    };
+    match redactor.mask(&plain) {
         Cow::Borrowed(_) => value,
         Cow::Owned(masked) => masked
             .parse()
@@ -244,7 +250,7 @@ async fn watch_drop(
 ) {
     let find = async {
         let cause = signals.drop_cause().await;
-        let mask = |text: &str| redactor.mask(text).into_owned();
+        let mask = |text: &str| redactor.mask_cut_start(text);
         Arc::new(DropReason::find(cause, process.as_ref(), mask).await)
     };
     tokio::select! {

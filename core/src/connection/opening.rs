@@ -395,7 +395,7 @@ impl Opening {
         let error = match interruption {
             Interruption::Cancelled => return (cancelled(), None),
             Interruption::Dropped(cause) => {
-                let mask = |text: &str| self.mask(text);
+                let mask = |text: &str| self.redactor.mask_cut_start(text);
                 let reason = DropReason::find(cause, process, mask).await;
                 let message = format!("{reason} before the handshake was done{noise}");
                 return (
@@ -433,7 +433,7 @@ impl Opening {
             }
         };
         let tail = process.map_or_else(String::new, |process| {
-            excerpt(&self.mask(&process.stderr_tail()))
+            excerpt(&self.redactor.mask_cut_start(&process.stderr_tail()))
         });
         let message = format!("{}{}", error.message(), quote_stderr(&tail));
         let error = Error::new(error.kind(), message);

@@ -24,6 +24,8 @@ use crate::transport::{Arrival, DropCause, Inbound, Origin, RequestId, Transport
 
 /// A log message's data that is longer is cut, in bytes: the history keeps many of them.
 const MAX_LOG_DATA: usize = 8 * 1024;
+/// Characters of a log message's level that are kept; those of the protocol are shorter.
+const MAX_LOG_LEVEL: usize = 32;
 /// Characters of a line that is no message which are kept to be quoted.
 const NOISE_PREVIEW: usize = 120;
 
@@ -213,23 +215,28 @@ impl Router {
         else {
             return;
         };
-        let data = match params.data {
-            None => RawJson::null(),
-            Some(data) if data.get().len() <= MAX_LOG_DATA => RawJson::from_raw(data),
-            Some(data) => {
-                let cut = data
-                    .get()
-                    .char_indices()
-                    .map(|(at, _)| at)
-                    .take_while(|at| *at <= MAX_LOG_DATA);
-                let text = &data.get()[..cut.last().unwrap_or(0)];
-                RawJson::from(serde_json::Value::from(format!("{text}…")))
-            }
-        };
-        self.events.push(EventKind::ServerLog {
-            level: params.level.unwrap_or_default(),
-            data: mask_json(&self.redactor, data),
+        // Masked before it is cut: half a secret is not found.
+        let data = params.data.map_or_else(RawJson::null, |data| {
+            mask_json(&self.redactor, RawJson::from_raw(data))
         });
+        let data = if data.as_str().len() <= MAX_LOG_DATA {
+            data
+        } else {
+            let text = data.as_str();
+            let end = (0..=MAX_LOG_DATA)
+                .rev()
+                .find(|at| text.is_char_boundary(*at));
+            let text = &text[..end.unwrap_or(0)];
+            RawJson::from(serde_json::Value::from(format!("{text}…")))
+        };
+        let level = params.level.unwrap_or_default();
+        let level = self
+            .redactor
+            .mask(&level)
+            .chars()
+            .take(MAX_LOG_LEVEL)
+            .collect();
+        self.events.push(EventKind::ServerLog { level, data });
     }
 
     fn converse(&self, message: Bytes) {
@@ -246,8 +253,13 @@ impl Router {
     }
 
     fn noise(&self, message: &[u8]) -> Arrival {
-        let text = String::from_utf8_lossy(&message[..message.len().min(NOISE_PREVIEW * 8)]);
-        let text = self.redactor.mask(&text);
+        let begin = String::from_utf8_lossy(&message[..message.len().min(NOISE_PREVIEW * 8)]);
+        let text = if begin.len() < message.len() {
+            self.redactor
+                .mask_cut_end(begin.trim_end_matches(char::REPLACEMENT_CHARACTER))
+        } else {
+            self.redactor.mask(&begin)
+        };
         let preview: String = text
             .chars()
             .filter(|letter| !letter.is_control())

@@ -1,5 +1,6 @@
 //! Calls of a server's tools: which connection, how long, and what is said when it fails.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -180,7 +181,8 @@ impl<'a> Call<'a> {
             .ok()
             .and_then(|text| text.parse().ok())
         {
-            observer(params);
+            // A panic of the observer ends this call of it and nothing else, as with events.
+            let _ = catch_unwind(AssertUnwindSafe(|| observer(params)));
         }
     }
 
@@ -188,12 +190,13 @@ impl<'a> Call<'a> {
         match read_result(reply, render) {
             Ok((rendered, result)) => {
                 let name = &self.tool.definition().name;
-                Ok(ToolResult::answered(
-                    &self.server.spec().name,
-                    name,
-                    rendered,
-                    result,
-                ))
+                let mut answer =
+                    ToolResult::answered(&self.server.spec().name, name, rendered, result);
+                // The output is the tool's to say; an error is logged.
+                if let Some(error) = &mut answer.metadata.error {
+                    error.message = connection.mask(&error.message);
+                }
+                Ok(answer)
             }
             Err(ReplyError::Error {
                 code,

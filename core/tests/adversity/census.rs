@@ -1,23 +1,32 @@
 //! Counts what a source could leave behind: tasks, threads, descriptors, processes.
 
+use std::process::Command;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::support::PATIENCE;
 
-/// Counting is only meaningful while no other test of this program runs.
-static COUNTING: RwLock<()> = RwLock::const_new(());
+/// Set for a process that runs one test alone.
+const ALONE: &str = "MCP_RESIDENT_TEST_ALONE";
 
-/// Held by a test that counts nothing.
-pub(crate) async fn among_others() -> RwLockReadGuard<'static, ()> {
-    COUNTING.read().await
-}
-
-/// Held by a test that counts what belongs to the whole program.
-pub(crate) async fn alone() -> RwLockWriteGuard<'static, ()> {
-    COUNTING.write().await
+/// Runs the work of the test of this name in a process of its own: descriptors and threads can only be counted where no
+/// other test has any.
+pub(crate) fn alone(test: &str, work: impl FnOnce()) {
+    if std::env::var_os(ALONE).is_some() {
+        return work();
+    }
+    let run = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(
+        said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
 }
 
 /// What belongs to this program.

@@ -11,13 +11,19 @@ use mcp_resident_fixtures::hub::{Filter, Hub};
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use crate::census::{Census, alone, among_others, tasks_settle};
+use crate::census::{Census, alone, tasks_settle};
 use crate::odd_server;
 use crate::support::{PATIENCE, bounded, config, entry};
 
+fn on_one_thread(work: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(work);
+}
+
 #[tokio::test]
 async fn after_the_close_everything_says_so_and_nothing_starts() {
-    let _guard = among_others().await;
     let hub = Hub::start().await.unwrap();
     let source = bounded(load_mcp(
         config(&hub, json!({}), json!({"lazy": true})),
@@ -58,7 +64,6 @@ async fn after_the_close_everything_says_so_and_nothing_starts() {
 
 #[tokio::test]
 async fn a_call_that_waits_for_its_server_ends_with_the_source() {
-    let _guard = among_others().await;
     for lazy in [json!(true), json!(false)] {
         let hub = Hub::start().await.unwrap();
         let script = json!({"never_answer": ["initialize"]});
@@ -84,7 +89,6 @@ async fn a_call_that_waits_for_its_server_ends_with_the_source() {
 
 #[tokio::test]
 async fn a_call_of_a_lazy_server_that_is_being_connected_ends_with_the_source() {
-    let _guard = among_others().await;
     let hub = Hub::start().await.unwrap();
     let script = json!({"never_answer": ["initialize"]});
     let source = bounded(load_mcp(
@@ -103,63 +107,71 @@ async fn a_call_of_a_lazy_server_that_is_being_connected_ends_with_the_source() 
 }
 
 /// A host that forgets to close, and keeps what it was given.
-#[tokio::test]
-async fn a_source_that_is_dropped_leaves_nothing_though_its_tools_are_kept() {
-    let _guard = alone().await;
-    let tasks = Handle::current().metrics().num_alive_tasks();
-    let before = Census::take();
-    let source = odd_server::load(r#"reply "$id" fine"#, json!({})).await;
-    let process = source.info("s").unwrap().process_id.unwrap();
-    let tool = source.tool("s_t").unwrap();
-    source.on_event(|_| {}).forever();
-    drop(source);
-    tasks_settle(tasks).await;
-    before.settles().await;
-    assert!(!std::path::Path::new(&format!("/proc/{process}")).exists());
-    let failed = bounded(tool.execute(json!({}), CallContext::default())).await;
-    assert_eq!(failed.metadata.error.unwrap().kind, FailureKind::Closed);
+#[test]
+fn a_source_that_is_dropped_leaves_nothing_though_its_tools_are_kept() {
+    alone(
+        "lifetimes::a_source_that_is_dropped_leaves_nothing_though_its_tools_are_kept",
+        || {
+            on_one_thread(async {
+                let tasks = Handle::current().metrics().num_alive_tasks();
+                let before = Census::take();
+                let source = odd_server::load(r#"reply "$id" fine"#, json!({})).await;
+                let process = source.info("s").unwrap().process_id.unwrap();
+                let tool = source.tool("s_t").unwrap();
+                source.on_event(|_| {}).forever();
+                drop(source);
+                tasks_settle(tasks).await;
+                before.settles().await;
+                assert!(!std::path::Path::new(&format!("/proc/{process}")).exists());
+                let failed = bounded(tool.execute(json!({}), CallContext::default())).await;
+                assert_eq!(failed.metadata.error.unwrap().kind, FailureKind::Closed);
+            })
+        },
+    );
 }
 
 /// Drops a load at each place where it can wait.
-#[tokio::test]
-async fn a_load_that_is_dropped_leaves_nothing() {
-    let _guard = alone().await;
-    let tasks = Handle::current().metrics().num_alive_tasks();
-    let before = Census::take();
-    let cache = tempfile::tempdir().unwrap();
-    let config = json!({ "mcpServers": {
-        "eager": odd_server::entry("", json!({})),
-        "lazy": odd_server::entry("", json!({"lazy": true})),
-        "list": odd_server::entry("", json!({"lazy": "list"})),
-    }});
-    for polls in 0..40 {
-        let mut options = LoadOptions::default();
-        options.cache_dir = Some(cache.path().to_owned());
-        let mut load = Box::pin(load_mcp(config.clone(), options));
-        for _ in 0..polls {
-            if let Some(loaded) = load.as_mut().now_or_never() {
-                drop(loaded);
-                load = Box::pin(load_mcp(config.clone(), LoadOptions::default()));
-                break;
+#[test]
+fn a_load_that_is_dropped_leaves_nothing() {
+    alone("lifetimes::a_load_that_is_dropped_leaves_nothing", || {
+        on_one_thread(async {
+            let tasks = Handle::current().metrics().num_alive_tasks();
+            let before = Census::take();
+            let cache = tempfile::tempdir().unwrap();
+            let config = json!({ "mcpServers": {
+                "eager": odd_server::entry("", json!({})),
+                "lazy": odd_server::entry("", json!({"lazy": true})),
+                "list": odd_server::entry("", json!({"lazy": "list"})),
+            }});
+            for polls in 0..40 {
+                let mut options = LoadOptions::default();
+                options.cache_dir = Some(cache.path().to_owned());
+                let mut load = Box::pin(load_mcp(config.clone(), options));
+                for _ in 0..polls {
+                    if let Some(loaded) = load.as_mut().now_or_never() {
+                        drop(loaded);
+                        load = Box::pin(load_mcp(config.clone(), LoadOptions::default()));
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_micros(500)).await;
+                }
+                drop(load);
             }
-            tokio::time::sleep(Duration::from_micros(500)).await;
-        }
-        drop(load);
-    }
-    tasks_settle(tasks).await;
-    // Threads of the blocking pool live on for a while by themselves.
-    Census {
-        threads: usize::MAX,
-        ..before
-    }
-    .settles()
-    .await;
+            tasks_settle(tasks).await;
+            // Threads of the blocking pool live on for a while by themselves.
+            Census {
+                threads: usize::MAX,
+                ..before
+            }
+            .settles()
+            .await;
+        })
+    });
 }
 
 /// Cancels a start and a restart at many moments, and looks for a process that nobody ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_that_is_cancelled_at_any_moment_leaves_nothing() {
-    let _guard = among_others().await;
     let hub = Hub::start().await.unwrap();
     let servers =
         json!({ "mcpServers": { "s": entry(&hub, "s", json!({}), json!({"lazy": true})) } });

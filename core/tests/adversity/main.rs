@@ -4,9 +4,13 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
+mod callbacks;
 mod census;
 mod lifetimes;
 mod odd_server;
+mod secrets;
+mod sessions;
+mod storm;
 #[path = "../support/mod.rs"]
 mod support;
 mod wire;

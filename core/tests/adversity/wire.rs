@@ -8,7 +8,6 @@ use mcp_resident::{
 };
 use serde_json::json;
 
-use crate::census::among_others;
 use crate::odd_server::{entry, load};
 use crate::support::{PATIENCE, bounded};
 
@@ -19,7 +18,6 @@ async fn call(source: &McpSource) -> ToolResult {
 
 #[tokio::test]
 async fn replies_that_nobody_asked_for_answer_nothing() {
-    let _guard = among_others().await;
     let source = load(
         r#"reply $((id + 1)) early; reply "$id" "own $calls"; reply "$id" twice; reply 7 stray; reply '"x"' stray"#,
         json!({}),
@@ -33,7 +31,6 @@ async fn replies_that_nobody_asked_for_answer_nothing() {
 
 #[tokio::test]
 async fn bytes_that_are_no_text_cost_the_next_reply_nothing() {
-    let _guard = among_others().await;
     let source = load(
         r#"printf '\000\377\376{\n\000\n\r\n]\n[]\n[1,null,{}]\n{"id":{}}\n{"jsonrpc":"2.0","method":7}\n"text"\n'; reply "$id" fine"#,
         json!({}),
@@ -47,7 +44,6 @@ async fn bytes_that_are_no_text_cost_the_next_reply_nothing() {
 
 #[tokio::test]
 async fn a_reply_that_is_not_valid_utf_8_fails_its_call_and_no_other() {
-    let _guard = among_others().await;
     let source = load(
         r#"if [ $calls = 1 ]; then reply "$id" "$(printf '\377')"; else reply "$id" fine; fi"#,
         json!({}),
@@ -61,7 +57,6 @@ async fn a_reply_that_is_not_valid_utf_8_fails_its_call_and_no_other() {
 
 #[tokio::test]
 async fn a_reply_inside_a_batch_counts() {
-    let _guard = among_others().await;
     let source = load(
         r#"printf '[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}]\n' "$id""#,
         json!({}),
@@ -73,7 +68,6 @@ async fn a_reply_inside_a_batch_counts() {
 
 #[tokio::test]
 async fn a_flood_of_notifications_delays_a_reply_and_floods_no_history() {
-    let _guard = among_others().await;
     let source = load(
         r#"i=0; while [ $i -lt 2500 ]; do
              printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}' \
@@ -92,7 +86,6 @@ async fn a_flood_of_notifications_delays_a_reply_and_floods_no_history() {
 
 #[tokio::test]
 async fn a_line_over_the_limit_fails_the_call_that_it_names() {
-    let _guard = among_others().await;
     let source = load(
         r#"if [ $calls = 1 ]; then reply "$id" "$(printf '%09000d' 0)"; else reply "$id" fine; fi"#,
         json!({"limits": {"maxMessageBytes": 4096}}),
@@ -109,7 +102,6 @@ async fn a_line_over_the_limit_fails_the_call_that_it_names() {
 
 #[tokio::test]
 async fn a_line_over_the_limit_that_names_no_call_ends_the_connection() {
-    let _guard = among_others().await;
     let source = load(
         r#"printf '{"x":"%09000d"}\n' 0"#,
         json!({"limits": {"maxMessageBytes": 4096}}),
@@ -128,7 +120,6 @@ async fn a_line_over_the_limit_that_names_no_call_ends_the_connection() {
 
 #[tokio::test]
 async fn a_reply_that_was_cut_by_the_end_of_its_server_is_a_loss() {
-    let _guard = among_others().await;
     for half in [
         r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"ty' "$id""#,
         r#"printf '{"id":%s' "$id""#,
@@ -146,7 +137,6 @@ async fn a_reply_that_was_cut_by_the_end_of_its_server_is_a_loss() {
 
 #[tokio::test]
 async fn a_value_that_is_nested_without_end_is_a_value() {
-    let _guard = among_others().await;
     // Doubled seventeen times: deeper than any stack.
     let source = load(
         r#"o='['; c=']'; n=0; while [ $n -lt 17 ]; do o=$o$o; c=$c$c; n=$((n + 1)); done
@@ -163,7 +153,6 @@ async fn a_value_that_is_nested_without_end_is_a_value() {
 
 #[tokio::test]
 async fn an_error_that_is_none_is_told_without_words_of_this_language() {
-    let _guard = among_others().await;
     let source = load(
         r#"printf '{"jsonrpc":"2.0","id":%s,"error":"no\\nluck"}\n' "$id""#,
         json!({}),
@@ -179,7 +168,6 @@ async fn an_error_that_is_none_is_told_without_words_of_this_language() {
 
 #[tokio::test]
 async fn a_call_may_wait_for_ever() {
-    let _guard = among_others().await;
     let source = load(r#"reply "$id" fine"#, json!({})).await;
     let tool = source.tool("s_t").unwrap();
     let context = CallContext::with_timeout(Duration::MAX);
@@ -192,7 +180,6 @@ async fn a_call_may_wait_for_ever() {
 
 #[tokio::test]
 async fn limits_without_an_end_are_limits() {
-    let _guard = among_others().await;
     let mut options = LoadOptions::default();
     let limits = &mut options.limits;
     for limit in [

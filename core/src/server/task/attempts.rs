@@ -187,9 +187,11 @@ impl Task {
         let before = attempt.waiters.len();
         attempt.waiters.retain(|waiter| waiter.id != id);
         let was_last = before > 0 && attempt.waiters.is_empty();
-        if was_last && matches!(attempt.purpose, Purpose::Start | Purpose::ListOnce) {
-            attempt.cancel.cancel();
-            self.attempt = None;
+        if was_last
+            && matches!(attempt.purpose, Purpose::Start | Purpose::ListOnce)
+            && let Some(attempt) = self.attempt.take()
+        {
+            self.give_up(attempt);
             self.transition(State::Stopped, "cancelled by the caller");
         }
     }
@@ -197,8 +199,7 @@ impl Task {
     pub(super) fn stop(&mut self, done: oneshot::Sender<()>) {
         self.retry_at = None;
         if let Some(attempt) = self.attempt.take() {
-            attempt.cancel.cancel();
-            for waiter in attempt.waiters {
+            for waiter in self.give_up(attempt) {
                 let error = Error::new(ErrorKind::Cancelled, "stopped by the host");
                 answer(waiter.done, Err(error.of_server(&self.spec.name)));
             }
@@ -244,8 +245,7 @@ impl Task {
             .attempt
             .take_if(|a| a.purpose == Purpose::ReplaceSession)
         {
-            attempt.cancel.cancel();
-            for waiter in attempt.waiters {
+            for waiter in self.give_up(attempt) {
                 answer(waiter.done, Err(self.not_running()));
             }
         }

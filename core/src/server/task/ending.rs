@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Command, Task, answer};
+use super::{Attempt, Command, Task, Waiter, answer};
 use crate::connection::Connection;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, State};
@@ -18,6 +18,19 @@ impl Task {
             .shared
             .tasks
             .spawn(async move { close(&connection, &spec).await });
+    }
+
+    /// Ends an attempt beside the loop. One that connected before it saw the cancel is closed like any other, and keeps
+    /// its place until nothing of it is left. Returns those who waited for it.
+    pub(super) fn give_up(&self, attempt: Attempt) -> Vec<Waiter> {
+        attempt.cancel.cancel();
+        let (task, spec) = (attempt.task, Arc::clone(&self.spec));
+        self.spec.shared.tasks.spawn(async move {
+            if let Ok(Ok(connected)) = task.await {
+                close(&connected.connection, &spec).await;
+            }
+        });
+        attempt.waiters
     }
 
     /// Ends a connection beside the loop when its last call has ended.

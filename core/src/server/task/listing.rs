@@ -145,7 +145,7 @@ impl Task {
         let entries: Vec<_> = tools.iter().map(|tool| tool.raw.clone()).collect();
         let repeats_a_secret = entries
             .iter()
-            .any(|entry| connection.mask(entry.as_str()) != entry.as_str());
+            .any(|entry| connection.mask_json(entry.clone()) != *entry);
         if repeats_a_secret {
             self.event(EventKind::Note {
                 message: "its list is not cached: it repeats a secret".to_owned(),
