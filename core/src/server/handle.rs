@@ -128,6 +128,15 @@ impl Server {
         self.tell(Command::Refresh).await
     }
 
+    /// Has secret commands run again that the connection of this generation was given. False when
+    /// there are none. A newer connection has newer secrets already.
+    pub(super) fn forget_secrets(&self, generation: u64) -> bool {
+        if self.look(|now| now.generation) != generation {
+            return self.spec.has_secret_commands();
+        }
+        self.spec.forget_secrets()
+    }
+
     /// Replaces the session of this generation, unless that is done already.
     pub(super) async fn replace_session(&self, generation: u64) -> Result<(), Error> {
         self.tell(|done| Command::ReplaceSession { generation, done })

@@ -1,8 +1,15 @@
 //! The one tool of a lazy server that was never listed (SPEC 2.15).
 
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::call::{Call, closed};
+use super::handle::Server;
 use crate::catalog::sanitize;
+use crate::error::{CallError, Executed, FailureKind};
 use crate::json::RawJson;
-use crate::tool::{PLACEHOLDER_SUFFIX, ToolDefinition};
+use crate::tool::{Arguments, CallContext, PLACEHOLDER_SUFFIX, Tool, ToolDefinition, ToolResult};
 
 /// The placeholder of a server.
 pub(super) fn definition(server: &str) -> ToolDefinition {
@@ -32,4 +39,63 @@ pub(super) fn definition(server: &str) -> ToolDefinition {
         raw: RawJson::from(entry),
         is_placeholder: true,
     }
+}
+
+impl Server {
+    /// Connects, and then runs the tool that the arguments name, or answers with the list.
+    pub(super) async fn call_placeholder(
+        &self,
+        placeholder: &Tool,
+        arguments: &RawJson,
+        context: CallContext,
+    ) -> ToolResult {
+        let call = Call::new(self, placeholder, context.clone());
+        if let Err(error) = call.connection(Instant::now()).await {
+            return placeholder.failed(error);
+        }
+        let Some(catalog) = self.catalog().map(|store| store.catalog()) else {
+            return placeholder.failed(closed(Executed::No));
+        };
+        let server = &*self.spec().name;
+        let tools = || {
+            catalog
+                .tools()
+                .iter()
+                .filter(|tool| tool.server() == server)
+        };
+        let Some(wanted) = arguments.member("tool").filter(|wanted| !wanted.is_null()) else {
+            let lines: Vec<String> = tools()
+                .map(|tool| format!("{}: {}", tool.name(), first_line(tool.description())))
+                .collect();
+            let output = format!("connected; its tools are:\n{}", lines.join("\n"));
+            let name: Arc<str> = placeholder.server_tool().into();
+            return ToolResult::told(&self.spec().name, &name, output);
+        };
+        let wanted: String = wanted.parse_as().unwrap_or_default();
+        let found = tools().find(|tool| tool.name() == wanted || tool.server_tool() == wanted);
+        let Some(tool) = found else {
+            let names: Vec<&str> = tools().map(|tool| tool.name()).collect();
+            return placeholder.failed(CallError::new(
+                FailureKind::Withdrawn,
+                Executed::No,
+                format!(
+                    "the server has no tool `{wanted}`; it has: {}",
+                    names.join(", ")
+                ),
+            ));
+        };
+        let given = arguments
+            .member("arguments")
+            .map_or_else(Arguments::none, Arguments::from);
+        match given.to_object() {
+            Ok(object) => Call::new(self, tool, context).result(&object).await,
+            Err(reason) => {
+                tool.failed(CallError::new(FailureKind::Arguments, Executed::No, reason))
+            }
+        }
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }

@@ -109,11 +109,14 @@ pub(crate) struct ServerSpec {
 impl ServerSpec {
     /// Has the secret commands of this server run again at its next connect. False when it has none.
     pub(crate) fn forget_secrets(&self) -> bool {
-        let Some(secrets) = &self.shared.secret_commands else {
-            return false;
-        };
-        secrets.forget_those_of(&self.definition);
-        self.definition.secret_commands().next().is_some()
+        if let Some(secrets) = &self.shared.secret_commands {
+            secrets.forget_those_of(&self.definition);
+        }
+        self.has_secret_commands()
+    }
+
+    pub(crate) fn has_secret_commands(&self) -> bool {
+        self.shared.secret_commands.is_some() && self.definition.secret_commands().next().is_some()
     }
 }
 
