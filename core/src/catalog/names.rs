@@ -12,14 +12,17 @@ const HASH_DIGITS: usize = 8;
 /// Replaces each character outside of `[a-zA-Z0-9_-]` by `_`.
 pub(crate) fn sanitize(name: &str) -> String {
     name.chars()
-        .map(|letter| {
-            if letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-') {
-                letter
-            } else {
-                '_'
-            }
-        })
+        .map(|letter| if is_legal_letter(letter) { letter } else { '_' })
         .collect()
+}
+
+/// Whether [`sanitize`] leaves a name as it is.
+fn is_legal(name: &str) -> bool {
+    name.chars().all(is_legal_letter)
+}
+
+fn is_legal_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
 }
 
 /// A tool's identity: its server's name and its own.
@@ -28,7 +31,8 @@ pub(crate) type Identity = (String, String);
 /// The names that a source has given.
 #[derive(Debug, Default)]
 pub(crate) struct NameTable {
-    by_identity: HashMap<Identity, String>,
+    /// By server, then by tool: looked up for every tool of every listing, without building a key.
+    by_identity: HashMap<String, HashMap<String, String>>,
     by_name: HashMap<String, Identity>,
 }
 
@@ -38,22 +42,26 @@ impl NameTable {
     pub(crate) fn assign<'a>(&mut self, tools: impl IntoIterator<Item = (&'a str, &'a str)>) {
         let mut unnamed: Vec<(&str, &str)> = tools
             .into_iter()
-            .filter(|(server, tool)| !self.by_identity.contains_key(&identity(server, tool)))
+            .filter(|(server, tool)| self.name(server, tool).is_none())
             .collect();
-        unnamed.sort_unstable();
-        unnamed.sort_by_key(|(server, tool)| plain(server, tool) != format!("{server}_{tool}"));
+        unnamed.sort_by_cached_key(|&(server, tool)| {
+            let changes = !is_legal(server) || !is_legal(tool);
+            (changes, server, tool)
+        });
         for (server, tool) in unnamed {
             let name = self.free_name(server, tool);
-            self.by_name.insert(name.clone(), identity(server, tool));
-            self.by_identity.insert(identity(server, tool), name);
+            self.by_name
+                .insert(name.clone(), (server.to_owned(), tool.to_owned()));
+            self.by_identity
+                .entry(server.to_owned())
+                .or_default()
+                .insert(tool.to_owned(), name);
         }
     }
 
     /// The name that was given to a tool.
     pub(crate) fn name(&self, server: &str, tool: &str) -> Option<&str> {
-        self.by_identity
-            .get(&identity(server, tool))
-            .map(String::as_str)
+        self.by_identity.get(server)?.get(tool).map(String::as_str)
     }
 
     /// The tool that a name was given to.
@@ -76,10 +84,6 @@ impl NameTable {
             // All lengths of a SHA-256 taken would be a collision of SHA-256.
             .unwrap_or_else(|| hash[..MAX_NAME].to_owned())
     }
-}
-
-fn identity(server: &str, tool: &str) -> Identity {
-    (server.to_owned(), tool.to_owned())
 }
 
 fn plain(server: &str, tool: &str) -> String {
@@ -137,7 +141,8 @@ mod tests {
         }
         assert_ne!(names[1], names[2]);
         for ((server, tool), name) in tools.iter().zip(&names) {
-            assert_eq!(table.owner(name), Some(&identity(server, tool)));
+            let owner = (server.to_string(), tool.to_string());
+            assert_eq!(table.owner(name), Some(&owner));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Builds the next catalog from what each server lists.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Catalog;
@@ -190,28 +190,26 @@ fn in_old_order(new: Vec<ToolDefinition>, old: &[ToolDefinition]) -> Vec<ToolDef
         .collect();
     let mut new = new;
     // Stable: what was not known keeps the order in which it came.
-    new.sort_by_key(|definition| places.get(&*definition.name).copied().unwrap_or(usize::MAX));
+    new.sort_by_cached_key(|definition| {
+        places.get(&*definition.name).copied().unwrap_or(usize::MAX)
+    });
     new
 }
 
 fn compare(old: &[Arc<Tool>], new: &[Arc<Tool>]) -> Changes {
-    let names = |tools: &[Arc<Tool>]| -> BTreeSet<String> {
-        tools.iter().map(|tool| tool.name().to_owned()).collect()
-    };
-    let (before, after) = (names(old), names(new));
-    let kept: HashMap<&str, &Arc<Tool>> = old.iter().map(|tool| (tool.name(), tool)).collect();
-    let changed = new
-        .iter()
-        .filter(|tool| {
-            kept.get(tool.name())
-                .is_some_and(|old| !Arc::ptr_eq(old, tool))
-        })
-        .map(|tool| tool.name().to_owned());
-    Changes {
-        added: after.difference(&before).cloned().collect(),
-        removed: before.difference(&after).cloned().collect(),
-        changed: changed.collect(),
+    let mut gone: HashMap<&str, &Arc<Tool>> = old.iter().map(|tool| (tool.name(), tool)).collect();
+    let mut changes = Changes::default();
+    for tool in new {
+        match gone.remove(tool.name()) {
+            Some(before) if Arc::ptr_eq(before, tool) => {}
+            Some(_) => changes.changed.push(tool.name().to_owned()),
+            None => changes.added.push(tool.name().to_owned()),
+        }
     }
+    changes.removed = gone.into_keys().map(str::to_owned).collect();
+    changes.added.sort_unstable();
+    changes.removed.sort_unstable();
+    changes
 }
 
 #[cfg(test)]

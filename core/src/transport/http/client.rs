@@ -69,7 +69,7 @@ impl HttpClient {
         &self,
         method: Method,
         url: &Url,
-        headers: HeaderMap,
+        headers: &HeaderMap,
         body: Option<Bytes>,
         redirect_hops: usize,
     ) -> Result<Response, RequestFailure> {
@@ -89,7 +89,7 @@ impl HttpClient {
         mut response: Response,
         method: Method,
         origin: &Url,
-        headers: HeaderMap,
+        headers: &HeaderMap,
         body: Option<Bytes>,
         redirect_hops: usize,
     ) -> Result<Response, RequestFailure> {

@@ -1,6 +1,6 @@
 //! What the parts of one connection share: where to send, with which headers, and where arrivals go.
 
-use std::{mem, sync::Arc, time::Duration};
+use std::{borrow::Cow, mem, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header::AUTHORIZATION};
@@ -84,14 +84,11 @@ impl Connection {
         let mut patience = Patience::new(purpose);
         loop {
             let current = self.headers.current();
-            let mut headers = current.post.clone();
-            for (name, value) in extra {
-                headers.insert(name.clone(), value.clone());
-            }
+            let headers = with_extra(&current.post, extra);
             let hops = self.options.redirect_hops;
             let response = self
                 .client
-                .send(Method::POST, url, headers, Some(body.clone()), hops)
+                .send(Method::POST, url, &headers, Some(body.clone()), hops)
                 .await?;
             let Some(pause) = patience.pause_after(&response) else {
                 return Ok(Posted {
@@ -117,7 +114,7 @@ impl Connection {
             .send(
                 Method::GET,
                 &self.options.url,
-                headers,
+                &headers,
                 None,
                 self.options.redirect_hops,
             )
@@ -144,6 +141,14 @@ impl Connection {
         );
         self.inbound.note(TransportNote::Skipped { what });
     }
+}
+
+fn with_extra<'h>(headers: &'h HeaderMap, extra: &HeaderMap) -> Cow<'h, HeaderMap> {
+    let mut headers = Cow::Borrowed(headers);
+    for (name, value) in extra {
+        headers.to_mut().insert(name.clone(), value.clone());
+    }
+    headers
 }
 
 /// What a message is for, as far as sending it depends on that.

@@ -167,7 +167,7 @@ impl HttpLink {
             .send(
                 Method::DELETE,
                 &options.url,
-                current.bare.clone(),
+                &current.bare,
                 None,
                 options.redirect_hops,
             )
