@@ -93,7 +93,15 @@ pub(super) async fn list(
     connection
         .list_tools(limits, spec.limits.list, cancel)
         .await
-        .map(read_listing)
+        .map(|entries| {
+            let (tools, mut diagnostics) = read_listing(entries);
+            // They quote the server.
+            for diagnostic in &mut diagnostics {
+                diagnostic.tool = connection.mask(&diagnostic.tool);
+                diagnostic.reason = connection.mask(&diagnostic.reason);
+            }
+            (tools, diagnostics)
+        })
         .map_err(|error| list_error(&error, spec, connection))
 }
 
