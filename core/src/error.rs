@@ -220,6 +220,7 @@ impl Executed {
 
 /// Why a call failed: `metadata.error` of its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallError {
     /// What kind of failure this is.
     pub kind: FailureKind,

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::drop_reason::{DropReason, excerpt, quote_stderr};
 use super::lane::Lane;
 use super::record::CallTable;
-use super::router::{Router, Signals};
+use super::router::{RESERVED_FOR_ANSWERS, Router, Signals};
 use super::{Connection, ProcessSlot, Resources, watch_drop};
 use crate::config::{Limits, Redactor};
 use crate::error::{Error, ErrorKind};
@@ -281,7 +281,8 @@ impl Opening {
             };
             Arc::new(ElicitationDesk::new(host, limits, self.events.clone()))
         });
-        let (conversation, inbox) = mpsc::channel(self.limits.max_queued_notifications);
+        let (conversation, inbox) =
+            mpsc::channel(self.limits.max_queued_notifications + RESERVED_FOR_ANSWERS);
         let inbound: Arc<dyn Inbound> = Arc::new(Router {
             calls: Arc::clone(&calls),
             conversation,

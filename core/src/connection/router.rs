@@ -26,6 +26,9 @@ use crate::transport::{Arrival, DropCause, Inbound, Origin, RequestId, Transport
 const MAX_LOG_DATA: usize = 8 * 1024;
 /// Characters of a log message's level that are kept; those of the protocol are shorter.
 const MAX_LOG_LEVEL: usize = 32;
+/// Places of the conversation's queue that notifications leave free: losing one of them is nothing,
+/// losing an answer is a handshake that fails.
+pub(super) const RESERVED_FOR_ANSWERS: usize = 16;
 /// Characters of a line that is no message which are kept to be quoted.
 const NOISE_PREVIEW: usize = 120;
 
@@ -39,6 +42,14 @@ pub(super) struct Router {
     pub(super) events: EventSink,
     pub(super) redactor: Redactor,
     pub(super) max_message_bytes: usize,
+}
+
+/// How much of the conversation's queue a message may take.
+enum Share {
+    /// All of it: somebody waits for this.
+    Whole,
+    /// What is not kept for those.
+    Notices,
 }
 
 /// What the server's task learns from the inbound path. Each is a level, not an edge: many notices
@@ -131,8 +142,21 @@ struct LogParams<'a> {
 impl Router {
     fn reply(&self, id: u64, message: Bytes) -> Arrival {
         // Late replies to a call that was given up are swallowed: no id of ours is the conversation's.
-        self.calls.settle(id, Outcome::Reply(message));
-        Arrival::Reply(RequestId::from(id))
+        // A transport that waits for a reply on its own stream must not take them for one.
+        if self.calls.settle(id, Outcome::Reply(message)) {
+            Arrival::Reply(RequestId::from(id))
+        } else {
+            Arrival::Other
+        }
+    }
+
+    /// A reply that is not the lane's belongs to the conversation, unless it came in place of one.
+    fn foreign_reply(&self, id: RequestId, message: Bytes, origin: &Origin) -> Arrival {
+        self.converse(message, Share::Whole);
+        match origin {
+            Origin::Request(RequestId::Integer(asked)) if *asked >= FIRST_ID => Arrival::Other,
+            _ => Arrival::Reply(id),
+        }
     }
 
     fn read(&self, message: Bytes, origin: Origin) -> Arrival {
@@ -146,15 +170,11 @@ impl Router {
         let Some(method) = envelope.method.as_deref() else {
             return match envelope.numeric_id() {
                 Some(id) if id >= FIRST_ID => self.reply(id, message.clone()),
-                Some(id) => {
-                    self.converse(message);
-                    Arrival::Reply(RequestId::from(id))
-                }
+                Some(id) => self.foreign_reply(RequestId::from(id), message.clone(), &origin),
                 None => match envelope.id {
                     Some(id) if id.get() != "null" => {
                         let id = RequestId::from_json(id.get());
-                        self.converse(message);
-                        Arrival::Reply(id)
+                        self.foreign_reply(id, message.clone(), &origin)
                     }
                     _ => Arrival::Other,
                 },
@@ -174,7 +194,8 @@ impl Router {
                     desk.ask(RawJson::from_raw(id), params, self.calls.stop_clocks(call));
                 }
             }
-            _ => self.converse(message),
+            (_, Some(_)) => self.converse(message, Share::Whole),
+            (_, None) => self.converse(message, Share::Notices),
         }
         Arrival::Other
     }
@@ -239,9 +260,20 @@ impl Router {
         self.events.push(EventKind::ServerLog { level, data });
     }
 
-    fn converse(&self, message: Bytes) {
-        // A closed end has ended its conversation and wants nothing more.
-        if let Err(TrySendError::Full(_)) = self.conversation.try_send(message) {
+    fn converse(&self, message: Bytes, share: Share) {
+        let full = match share {
+            Share::Whole => matches!(
+                self.conversation.try_send(message),
+                // A closed end has ended its conversation and wants nothing more.
+                Err(TrySendError::Full(_))
+            ),
+            Share::Notices if self.conversation.capacity() <= RESERVED_FOR_ANSWERS => true,
+            Share::Notices => {
+                let _ = self.conversation.try_send(message);
+                false
+            }
+        };
+        if full {
             // Reported at the powers of two, so that a flood cannot flood the history as well.
             let unread = self.signals.unread.fetch_add(1, Ordering::Relaxed) + 1;
             if unread.is_power_of_two() {
@@ -319,6 +351,10 @@ impl Inbound for Router {
     }
 
     fn note(&self, note: TransportNote) {
+        if let TransportNote::SessionUnknown { .. } = note {
+            // Whoever lists again finds that out, and has the session replaced.
+            self.signals.mark_list_changed();
+        }
         self.events.note(self.redactor.mask(&note.to_string()));
     }
 

@@ -11,6 +11,7 @@ use crate::json::RawJson;
 
 /// One thing that happened to a server.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Event {
     /// Grows by one with each event of a source, from 1.
     pub sequence: u64,

@@ -34,10 +34,17 @@ impl Members {
             .map(|(_, value)| value.clone())
     }
 
-    /// Puts `value` where a member of this name stands, or at the end.
+    /// Puts `value` where the first member of this name stands, or at the end; duplicates go.
     pub(crate) fn set(&mut self, name: &str, value: RawJson) {
-        match self.0.iter_mut().find(|(key, _)| key == name) {
-            Some((_, current)) => *current = value,
+        match self.0.iter().position(|(key, _)| key == name) {
+            Some(place) => {
+                self.0[place].1 = value;
+                let mut at = 0;
+                self.0.retain(|(key, _)| {
+                    at += 1;
+                    key != name || at == place + 1
+                });
+            }
             None => self.0.push((name.to_owned(), value)),
         }
     }
@@ -112,6 +119,14 @@ mod tests {
             members.to_json().as_str(),
             r#"{"type":"object","title":"t","properties":{}}"#
         );
+    }
+
+    #[test]
+    fn set_leaves_no_duplicate_behind() {
+        let value = json(r#"{"a":1,"b":2,"a":3}"#);
+        let mut members = Members::of(&value).unwrap();
+        members.set("a", json("4"));
+        assert_eq!(members.to_json().as_str(), r#"{"a":4,"b":2}"#);
     }
 
     #[test]

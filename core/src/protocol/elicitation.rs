@@ -279,7 +279,11 @@ fn next_question_id() -> String {
 /// Whether a form has a field that is marked as a secret. Forms pass through logs and models, so a
 /// secret must never be typed into one.
 fn asks_for_a_secret(schema: &RawJson) -> bool {
-    let schema = schema.to_value();
+    let schema = match schema.parse_as::<serde_json::Value>() {
+        Ok(schema) => schema,
+        // What is nested too deep to be read may hold anything.
+        Err(_) => return true,
+    };
     let Some(fields) = schema
         .get("properties")
         .and_then(serde_json::Value::as_object)

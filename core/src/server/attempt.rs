@@ -69,10 +69,13 @@ pub(super) async fn connect(
             tools,
             diagnostics,
         }),
-        Err(error) => {
+        Err(failed) => {
+            if failed.error.kind() == ErrorKind::NeedsAuth {
+                spec.forget_secrets();
+            }
             end(&connection, &spec).await;
             Err(OpenError {
-                error,
+                error: failed.error,
                 exit: None,
                 stderr_tail: String::new(),
             })
@@ -80,12 +83,20 @@ pub(super) async fn connect(
     }
 }
 
+/// Why a list could not be fetched.
+#[derive(Debug)]
+pub(super) struct ListFailed {
+    pub(super) error: Error,
+    /// Whether a new session may help.
+    pub(super) session_unknown: bool,
+}
+
 /// Fetches the list anew.
 pub(super) async fn list(
     connection: &Connection,
     spec: &ServerSpec,
     cancel: Option<&CancellationToken>,
-) -> Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error> {
+) -> Result<(Vec<ToolDefinition>, Vec<Diagnostic>), ListFailed> {
     let limits = ListLimits {
         pages: spec.limits.max_list_pages,
         tools: spec.limits.max_tools,
@@ -102,7 +113,15 @@ pub(super) async fn list(
             }
             (tools, diagnostics)
         })
-        .map_err(|error| list_error(&error, spec, connection))
+        .map_err(|error| ListFailed {
+            session_unknown: matches!(
+                &error,
+                ListError::Request(RequestError::Transport(
+                    RequestFailure::SessionUnknown { .. }
+                ))
+            ),
+            error: list_error(&error, spec, connection),
+        })
 }
 
 /// Ends a connection, within the server's graces or, when the close of the source is overdue, without.
@@ -224,12 +243,15 @@ fn list_error(error: &ListError, spec: &ServerSpec, connection: &Connection) -> 
     let (kind, message) = match error {
         ListError::Request(RequestError::Cancelled { .. }) => return cancelled().error,
         ListError::Request(RequestError::Closed { .. }) => (
-            ErrorKind::Closed,
-            "closed while the tools were listed".to_owned(),
+            ErrorKind::Dropped,
+            "stopped or restarted while the tools were listed".to_owned(),
         ),
-        ListError::Request(RequestError::Timeout { after, .. }) => (
+        ListError::Request(RequestError::Timeout { .. }) => (
             ErrorKind::Timeout,
-            format!("the tools were not listed within {} ms", after.as_millis()),
+            format!(
+                "the tools were not listed within {} ms",
+                spec.limits.list.as_millis()
+            ),
         ),
         ListError::Request(RequestError::Dropped { reason, .. }) => (
             ErrorKind::Dropped,

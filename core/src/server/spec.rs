@@ -136,11 +136,11 @@ impl HttpCell {
         Ok(clients.entry(limits.connect).or_insert(made).clone())
     }
 
-    /// Lets go of the idle sockets.
+    /// Ends what reads in the background and lets go of the idle sockets.
     pub(crate) fn release(&self) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, client) in clients.drain() {
+            client.end();
+        }
     }
 }

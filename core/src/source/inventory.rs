@@ -12,6 +12,7 @@ use crate::tool::ToolDefinition;
 
 /// One server of an inventory.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct InventoryEntry {
     /// The server's name in the configuration.
     pub server: String,
@@ -25,6 +26,7 @@ pub struct InventoryEntry {
 
 /// One tool of an inventory.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct InventoryTool {
     /// The tool's own name.
     pub name: Arc<str>,

@@ -32,6 +32,12 @@ const READY_QUIET: Duration = Duration::from_millis(500);
 /// the configuration as a whole cannot be used, or when `options.cancel` is cancelled; then nothing
 /// that was started is left.
 ///
+/// Needs a Tokio runtime with time and I/O; everything of the source runs on it.
+///
+/// # Errors
+///
+/// [`ErrorKind::Config`] and [`ErrorKind::Cancelled`].
+///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use mcp_resident::{LoadOptions, load_mcp};

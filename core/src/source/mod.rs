@@ -19,7 +19,7 @@ use crate::event::{Event, EventKind, State, Status, Subscription, observe};
 use crate::server::{Server, Shared};
 use crate::tool::Tool;
 
-pub use inventory::{InventoryEntry, list_mcp_tools};
+pub use inventory::{InventoryEntry, InventoryTool, list_mcp_tools};
 pub use load::load_mcp;
 pub use options::{LoadOptions, Wait};
 
@@ -44,6 +44,7 @@ struct Entry {
 
 /// What is known of one server, for people and for logs.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ServerInfo {
     /// The server's name in the configuration.
     pub server: String,
@@ -167,7 +168,7 @@ impl McpSource {
     }
 
     /// Disconnects a server and waits until nothing of it is left. It stays stopped until it is
-    /// started again; its tools stay listed.
+    /// started again, or, when it is lazy, called; its tools stay listed.
     pub async fn stop(&self, server: &str) -> Result<(), Error> {
         self.server(server)?.stop().await
     }

@@ -22,6 +22,7 @@ pub struct ToolResult {
 
 /// Facts about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Metadata {
     /// The server's name in the configuration.
     pub server: Arc<str>,

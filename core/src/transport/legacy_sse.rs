@@ -14,7 +14,7 @@ use super::{
     DropCause,
     http::{
         HttpClient, HttpOptions, RequestFailure,
-        body::{MediaType, drain_in_background, read_refusal},
+        body::{MediaType, read_refusal},
         client::root_cause,
         connection::{Connection, Purpose},
         refusal::{Refusal, Refused, judge},
@@ -110,7 +110,7 @@ impl LegacySseLink {
             .await?;
         let mut response = posted.response;
         if response.status().is_success() {
-            drain_in_background(response);
+            self.connection.client.drain(response);
             return Ok(None);
         }
         let text = read_refusal(&mut response).await;

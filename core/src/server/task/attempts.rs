@@ -22,11 +22,9 @@ impl Task {
                 }
                 attempt.waiters.push(waiter);
             }
+            // Lost, of which this task has not been told yet: how it was lost comes first.
+            _ if self.current.is_some() => self.after_loss.push(waiter),
             _ => {
-                // A connection that is lost, of which this task has not been told yet.
-                if let Some(current) = self.current.take() {
-                    self.discard(current.connection);
-                }
                 self.drop_session_attempt();
                 self.begin_attempt(Purpose::Start, vec![waiter], cause);
             }
@@ -125,6 +123,7 @@ impl Task {
             // The old connection stays: the next call finds out whether the server is back.
             self.publish(|_| {});
         } else {
+            self.retry_lists_only = attempt.purpose == Purpose::ListOnce;
             self.schedule_retry();
             self.transition_with(State::Error, error.message(), |snapshot| {
                 snapshot.status = Status::Failed;
@@ -140,11 +139,17 @@ impl Task {
         let Some(current) = self.current.take() else {
             return;
         };
-        self.event(EventKind::Dropped {
-            reason: reason.to_string(),
-            exit: reason.exit,
-            stderr_tail: reason.stderr_tail.clone(),
-        });
+        // With the number of the connection: a newer one may be on its way already.
+        self.spec.shared.events.push(
+            &self.spec.name,
+            current.connection.generation(),
+            EventKind::Dropped {
+                reason: reason.to_string(),
+                exit: reason.exit,
+                stderr_tail: reason.stderr_tail.clone(),
+            },
+        );
+        self.retry_lists_only = false;
         self.restart.lost_after(current.since.elapsed());
         self.discard(current.connection);
         let error = Error::new(ErrorKind::Dropped, reason.to_string()).of_server(&self.spec.name);
@@ -153,6 +158,10 @@ impl Task {
         self.transition_with(State::Error, &reason.to_string(), |snapshot| {
             snapshot.last_error = Some(error);
         });
+        let waiters = std::mem::take(&mut self.after_loss);
+        if !waiters.is_empty() {
+            self.begin_attempt(Purpose::Start, waiters, "asked for while it was being lost");
+        }
     }
 
     /// Decides before the state is published whether an attempt follows, so that a caller who sees
@@ -181,6 +190,7 @@ impl Task {
     }
 
     pub(super) fn abandon(&mut self, id: u64) {
+        self.after_loss.retain(|waiter| waiter.id != id);
         let Some(attempt) = &mut self.attempt else {
             return;
         };
@@ -204,18 +214,30 @@ impl Task {
                 answer(waiter.done, Err(error.of_server(&self.spec.name)));
             }
         }
-        if let Some(current) = self.current.take() {
-            self.discard(current.connection);
+        for waiter in std::mem::take(&mut self.after_loss) {
+            let error = Error::new(ErrorKind::Cancelled, "stopped by the host");
+            answer(waiter.done, Err(error.of_server(&self.spec.name)));
         }
+        let ended = self
+            .current
+            .take()
+            .map(|current| self.discard(current.connection));
         self.transition(State::Stopped, "stopped by the host");
         // The slot is free when no process is left.
         let slot = Arc::clone(&self.slot);
         let closing = self.spec.shared.closing.clone();
         self.spec.shared.tasks.spawn(async move {
+            let gone = async {
+                if let Some(ended) = ended {
+                    let _ = ended.await;
+                }
+                let _ = slot.acquire().await;
+            };
             tokio::select! {
                 () = closing.cancelled() => {}
-                _ = slot.acquire() => {}
+                () = gone => {}
             }
+            // The one who waited may have gone.
             let _ = done.send(());
         });
     }

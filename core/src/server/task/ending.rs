@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::task::JoinHandle;
+
 use super::{Attempt, Command, Task, Waiter, answer};
 use crate::connection::Connection;
 use crate::error::{Error, ErrorKind};
@@ -11,13 +13,13 @@ use crate::server::spec::ServerSpec;
 
 impl Task {
     /// Ends a connection beside the loop. Its calls fail at once.
-    pub(super) fn discard(&self, connection: Arc<Connection>) {
+    pub(super) fn discard(&self, connection: Arc<Connection>) -> JoinHandle<()> {
         connection.refuse_calls();
         let spec = Arc::clone(&self.spec);
         self.spec
             .shared
             .tasks
-            .spawn(async move { close(&connection, &spec).await });
+            .spawn(async move { close(&connection, &spec).await })
     }
 
     /// Ends an attempt beside the loop. One that connected before it saw the cancel is closed like any other, and keeps
@@ -68,6 +70,9 @@ impl Task {
         }
         for done in std::mem::take(&mut self.refresh_next) {
             answer(done, Err(error.clone()));
+        }
+        for waiter in std::mem::take(&mut self.after_loss) {
+            answer(waiter.done, Err(error.clone()));
         }
         if let Some(attempt) = attempt {
             attempt.cancel.cancel();

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
-use super::{Done, Listed, Refresh, Task, answer};
+use super::{Done, Listed, Purpose, Refresh, Task, Waiter, answer};
 use crate::catalog::Changes;
 use crate::config::Lazy;
 use crate::connection::Connection;
 use crate::event::EventKind;
-use crate::server::{attempt, placeholder};
+use crate::server::attempt::{self, ListFailed};
+use crate::server::placeholder;
 use crate::tool::{Diagnostic, ToolDefinition, read_listing};
 
 impl Task {
@@ -43,20 +44,36 @@ impl Task {
             .is_some_and(|current| current.connection.generation() == refresh.generation);
         let result = match result {
             Ok((tools, diagnostics)) if is_current => {
-                let before = self.catalog.catalog().version();
-                self.publish_tools(tools, diagnostics, refresh.generation);
-                let changed = self.catalog.catalog().version() != before;
+                let changed = self.publish_tools(tools, diagnostics, refresh.generation);
                 self.pace.fetched(Instant::now(), changed);
                 Ok(())
             }
             Ok(_) => Err(self.not_running()),
-            Err(error) => {
+            // The new session is listed, which is what was asked for.
+            Err(failed) if is_current && failed.session_unknown && self.attempt.is_none() => {
+                let waiters = refresh
+                    .waiters
+                    .into_iter()
+                    .map(|done| Waiter { id: 0, done });
+                let waiters = waiters.chain(
+                    self.refresh_next
+                        .drain(..)
+                        .map(|done| Waiter { id: 0, done }),
+                );
+                let waiters = waiters.collect();
+                return self.begin_attempt(Purpose::ReplaceSession, waiters, "session expired");
+            }
+            Err(ListFailed { error, .. }) => {
                 // The last good list stays.
                 self.pace.fetched(Instant::now(), false);
                 if is_current {
                     self.event(EventKind::Note {
                         message: error.message().to_owned(),
                     });
+                    if self.spec.live_tool_list && refresh.waiters.is_empty() {
+                        // A notice that was not followed is not forgotten.
+                        self.refresh_due = Some(self.pace.due(Instant::now()));
+                    }
                 }
                 Err(error)
             }
@@ -70,13 +87,14 @@ impl Task {
         }
     }
 
-    /// Puts a list in the place of the old one, filtered, and says what changed.
+    /// Puts a list in the place of the old one, filtered, and says what changed. Returns whether
+    /// anything did.
     pub(super) fn publish_tools(
         &mut self,
         tools: Vec<ToolDefinition>,
         diagnostics: Vec<Diagnostic>,
         generation: u64,
-    ) {
+    ) -> bool {
         let event = |kind| {
             self.spec
                 .shared
@@ -101,7 +119,8 @@ impl Task {
         let changes = self
             .catalog
             .replace(&self.spec.name, offered, self.server.clone());
-        if !changes.is_empty() {
+        let changed = !changes.is_empty();
+        if changed {
             let Changes {
                 added,
                 removed,
@@ -113,6 +132,7 @@ impl Task {
                 changed,
             });
         }
+        changed
     }
 
     pub(super) fn report_unknown_filter_names(&self, tools: &[ToolDefinition]) {

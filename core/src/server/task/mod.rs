@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::waits::{at, changed, ended, listed, lost};
-use super::attempt::Connected;
+use super::attempt::{Connected, ListFailed};
 use super::handle::Server;
 use super::pace::RefreshPace;
 use super::restart::{RestartLimits, RestartPolicy};
@@ -73,7 +73,11 @@ pub(super) struct Task {
     current: Option<Current>,
     attempt: Option<Attempt>,
     restart: RestartPolicy,
+    /// Those who asked for a connection while the current one was being lost.
+    after_loss: Vec<Waiter>,
     retry_at: Option<Instant>,
+    /// Whether what failed was meant to list and no more.
+    retry_lists_only: bool,
     pace: RefreshPace,
     refresh_due: Option<Instant>,
     refresh: Option<Refresh>,
@@ -108,7 +112,7 @@ struct Attempt {
 }
 
 /// What a listing gave: tools, and what was odd about some of them.
-type Listed = Result<(Vec<ToolDefinition>, Vec<Diagnostic>), Error>;
+type Listed = Result<(Vec<ToolDefinition>, Vec<Diagnostic>), ListFailed>;
 
 struct Refresh {
     generation: u64,
@@ -141,7 +145,9 @@ impl Task {
             current: None,
             attempt: None,
             restart,
+            after_loss: Vec::new(),
             retry_at: None,
+            retry_lists_only: false,
             pace: RefreshPace::new(),
             refresh_due: None,
             refresh: None,
@@ -169,8 +175,11 @@ impl Task {
                 reason = lost(current) => self.lost(&reason),
                 result = ended(&mut self.attempt) => self.attempt_ended(result),
                 () = at(self.retry_at) => {
-                    self.retry_at = None;
-                    self.begin_attempt(Purpose::Retry, Vec::new(), "retry");
+                    let purpose = match self.retry_lists_only {
+                        true => Purpose::ListOnce,
+                        false => Purpose::Retry,
+                    };
+                    self.begin_attempt(purpose, Vec::new(), "retry");
                 }
                 () = changed(live) => {
                     self.refresh_due.get_or_insert_with(|| self.pace.due(Instant::now()));
@@ -215,7 +224,10 @@ impl Task {
                 self.restart.reset();
                 self.spec.forget_secrets();
                 self.drop_session_attempt();
-                if let Some(current) = self.current.take() {
+                if let Some(current) = self
+                    .current
+                    .take_if(|current| !current.connection.is_dropped())
+                {
                     self.discard(current.connection);
                     self.transition(State::Stopped, "restart");
                 }

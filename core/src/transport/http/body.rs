@@ -3,7 +3,6 @@
 use std::{fmt, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::FutureExt;
 use http::header::CONTENT_TYPE;
 use reqwest::Response;
 use tokio::time::timeout;
@@ -13,7 +12,7 @@ use super::{client::root_cause, failure::RequestFailure};
 /// A body that nobody needs, and the tail behind a reply, are read for this long before the connection is given up.
 pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// A body that nobody needs is read up to this size.
-const DRAIN_LIMIT_BYTES: usize = 256 * 1024;
+pub(super) const DRAIN_LIMIT_BYTES: usize = 256 * 1024;
 /// The body of a refusal is read up to this size, to look for a JSON-RPC error in it.
 const REFUSAL_LIMIT_BYTES: usize = 64 * 1024;
 
@@ -136,23 +135,4 @@ pub(in crate::transport) async fn read_refusal(response: &mut Response) -> Bytes
     // A body that never ends must not hold up what its status already says.
     let _out_of_time = timeout(DRAIN_TIMEOUT, reading).await;
     text.freeze()
-}
-
-/// Reads a body that nobody needs to its end, so that the connection can be used again. Waits for nothing.
-pub(in crate::transport) fn drain_in_background(mut response: Response) {
-    if let Some(Ok(None) | Err(_)) = response.chunk().now_or_never() {
-        return;
-    }
-    tokio::spawn(async move {
-        let draining = async {
-            let mut drained = 0;
-            while let Ok(Some(chunk)) = response.chunk().await {
-                drained += chunk.len();
-                if drained > DRAIN_LIMIT_BYTES {
-                    break;
-                }
-            }
-        };
-        let _out_of_time = timeout(DRAIN_TIMEOUT, draining).await;
-    });
 }

@@ -3,6 +3,7 @@
 use std::{error::Error, time::Duration};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
     header::{AUTHORIZATION, LOCATION},
@@ -10,8 +11,13 @@ use http::{
 use reqwest::{Body, Request, Response, Url, redirect::Policy};
 use rustls::crypto::{CryptoProvider, ring};
 use thiserror::Error;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
-use super::{body::drain_in_background, failure::RequestFailure};
+use super::{
+    body::{DRAIN_LIMIT_BYTES, DRAIN_TIMEOUT},
+    failure::RequestFailure,
+};
 
 /// Many servers close an idle connection after 5 s. To give it up first avoids sending into one that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(4);
@@ -25,6 +31,8 @@ const USER_AGENT: &str = concat!("mcp-resident/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug, Clone)]
 pub(crate) struct HttpClient {
     client: reqwest::Client,
+    /// Ends what reads in the background.
+    ended: CancellationToken,
 }
 
 /// The client cannot be built, for instance because the system has no usable certificates.
@@ -54,7 +62,43 @@ impl HttpClient {
             .map_err(|error| HttpClientUnavailable {
                 reason: root_cause(&error),
             })?;
-        Ok(Self { client })
+        let ended = CancellationToken::new();
+        Ok(Self { client, ended })
+    }
+
+    /// Ends what reads in the background. The sockets go with the last clone.
+    pub(crate) fn end(&self) {
+        self.ended.cancel();
+    }
+
+    /// Runs a task that ends with the client at the latest.
+    pub(super) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let ended = self.ended.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = ended.cancelled() => {}
+                () = work => {}
+            }
+        });
+    }
+
+    /// Reads a body that nobody needs to its end, so that the connection can be used again. Waits for nothing.
+    pub(in crate::transport) fn drain(&self, mut response: Response) {
+        if let Some(Ok(None) | Err(_)) = response.chunk().now_or_never() {
+            return;
+        }
+        self.in_background(async move {
+            let draining = async {
+                let mut drained = 0;
+                while let Ok(Some(chunk)) = response.chunk().await {
+                    drained += chunk.len();
+                    if drained > DRAIN_LIMIT_BYTES {
+                        break;
+                    }
+                }
+            };
+            let _out_of_time = timeout(DRAIN_TIMEOUT, draining).await;
+        });
     }
 
     /// Takes user and password out of a URL, as the header that they stand for.
@@ -102,7 +146,7 @@ impl HttpClient {
             if let Some(reason) = refusal(origin, &target, status) {
                 return Err(redirected(status, &target, reason));
             }
-            drain_in_background(response);
+            self.drain(response);
             response = self
                 .execute(
                     method.clone(),

@@ -13,7 +13,6 @@ use super::{
         inbound::{Inbound, Origin, TransportNote},
         preview::Previewer,
     },
-    body::drain_in_background,
     client::HttpClient,
     failure::RequestFailure,
     headers::{ConnectionHeaders, LAST_EVENT_ID},
@@ -96,7 +95,7 @@ impl Connection {
                     had_session: current.session.is_some(),
                 });
             };
-            drain_in_background(response);
+            self.client.drain(response);
             sleep(pause).await;
         }
     }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     super::{inbound::TransportNote, sse_stream::SseParser},
-    body::{MediaType, drain_in_background, read_refusal},
+    body::{MediaType, read_refusal},
     client::root_cause,
     connection::Connection,
     failure::RequestFailure,
@@ -107,11 +107,11 @@ impl<'a> Listener<'a> {
         let reason = format!("HTTP {}", status.as_u16());
         if may_pass(status) {
             let not_before = retry_after(&response).map(|pause| pause.min(RETRY_AFTER_CAP));
-            drain_in_background(response);
+            self.connection.client.drain(response);
             return Opened::Later { reason, not_before };
         }
         if status.is_success() {
-            drain_in_background(response);
+            self.connection.client.drain(response);
             return Opened::Never(TransportNote::ListeningRefused {
                 reason: format!("{reason} without an event stream"),
             });

@@ -25,7 +25,7 @@ use bytes::Bytes;
 use tokio::{task::AbortHandle, time::timeout};
 
 use self::{
-    body::{drain_in_background, read_refusal},
+    body::read_refusal,
     connection::{Connection, Purpose},
     refusal::{Refusal, Refused, judge},
     reply::Exchange,
@@ -97,7 +97,7 @@ impl HttpLink {
             .post(url, body, &HeaderMap::new(), Purpose::Other)
             .await?;
         if posted.response.status().is_success() {
-            drain_in_background(posted.response);
+            connection.client.drain(posted.response);
             return Ok(());
         }
         let text = read_refusal(&mut posted.response).await;
@@ -174,7 +174,7 @@ impl HttpLink {
             .await;
         let response = sent.map_err(|failure| failure.to_string())?;
         let status = response.status();
-        drain_in_background(response);
+        client.drain(response);
         match status {
             // The session is gone already, or the server ends sessions by itself.
             StatusCode::NOT_FOUND

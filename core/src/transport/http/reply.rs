@@ -14,7 +14,7 @@ use super::{
         inbound::{Arrival, Origin, RequestId},
         sse_stream::SseParser,
     },
-    body::{DRAIN_TIMEOUT, MediaType, drain_in_background, next_chunk, read_refusal, read_whole},
+    body::{DRAIN_TIMEOUT, MediaType, next_chunk, read_refusal, read_whole},
     client::root_cause,
     connection::{Connection, Posted},
     failure::RequestFailure,
@@ -83,7 +83,7 @@ impl Exchange {
             Some(MediaType::Unclear | MediaType::Other(_)) | None => {
                 let media_type = MediaType::of(&response).to_string();
                 let preview = self.connection.previewer.of(&first);
-                drain_in_background(response);
+                self.connection.client.drain(response);
                 return Err(RequestFailure::ContentType {
                     status,
                     media_type,
@@ -288,7 +288,8 @@ impl Exchange {
             };
             let _out_of_time = timeout(DRAIN_TIMEOUT, reading).await;
         };
-        tokio::spawn(Arc::clone(&self.connection.tails).follow(tail));
+        let tails = Arc::clone(&self.connection.tails);
+        self.connection.client.in_background(tails.follow(tail));
     }
 
     /// Whether the stream can be read further.

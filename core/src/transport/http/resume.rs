@@ -7,10 +7,7 @@ use reqwest::Response;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{
-    super::sse_stream::SseParser,
-    body::{MediaType, drain_in_background},
-    connection::Connection,
-    failure::RequestFailure,
+    super::sse_stream::SseParser, body::MediaType, connection::Connection, failure::RequestFailure,
 };
 
 /// The pause before a resume when the server asked for none.
@@ -86,7 +83,7 @@ impl<'a> Resumption<'a> {
                 }
                 Ok(response) => {
                     let status = response.status();
-                    drain_in_background(response);
+                    self.connection.client.drain(response);
                     last_try = format!("HTTP {}", status.as_u16());
                     if !may_pass(status) {
                         return Err(ended(&format!("; resume refused with {last_try}")));
