@@ -6,6 +6,7 @@
 mod drop_reason;
 mod lane;
 mod listing;
+mod open_error;
 mod opening;
 mod record;
 mod reply;
@@ -31,7 +32,8 @@ use crate::protocol::Conversation;
 pub(crate) use self::drop_reason::DropReason;
 pub(crate) use self::lane::{Deadlines, RequestError, RequestOptions, TimeLimit};
 pub(crate) use self::listing::ListError;
-pub(crate) use self::opening::{OpenError, Opening, Target};
+pub(crate) use self::open_error::OpenError;
+pub(crate) use self::opening::{Opening, Target};
 pub(crate) use self::reply::{ReplyError, read_result};
 pub(crate) use crate::protocol::ServerIdentity;
 

@@ -1,27 +1,24 @@
 //! Opening a connection: start the transport, shake hands, or say why not and leave nothing behind.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use http::StatusCode;
-use mcp_resident_process::{
-    Child, Engine, Exit, Grace, Launch, Process, StderrOptions, find_program,
-};
+use mcp_resident_process::{Child, Engine, Grace, Launch, Process, StderrOptions, find_program};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::drop_reason::{DropReason, excerpt, quote_stderr};
 use super::lane::Lane;
+use super::open_error::{Interruption, OpenError, cancelled};
 use super::record::CallTable;
 use super::router::{RESERVED_FOR_ANSWERS, Router, Signals};
 use super::{Connection, ProcessSlot, Resources, watch_drop};
 use crate::config::{Limits, Redactor};
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 use crate::event::EventSink;
 use crate::protocol::{
     AskLimits, ClientIdentity, Conversation, ElicitationDesk, HandshakeError, WaitFor,
@@ -29,7 +26,7 @@ use crate::protocol::{
 use crate::transport::http::{HttpClient, HttpLink, HttpOptions, suggests_legacy_sse};
 use crate::transport::legacy_sse::LegacySseLink;
 use crate::transport::stdio::{StdioLink, StdioOptions};
-use crate::transport::{Inbound, Link, RequestFailure};
+use crate::transport::{Inbound, Link};
 
 /// Requests wait while so much is unwritten, in bytes.
 const MAX_UNWRITTEN: usize = 4 * 1024 * 1024;
@@ -79,30 +76,6 @@ pub(crate) struct Opening {
     pub(crate) redactor: Redactor,
     /// Ends the attempt: what was started is ended before the attempt returns.
     pub(crate) cancel: CancellationToken,
-}
-
-/// Why an attempt failed, with what its process left behind.
-#[derive(Debug)]
-pub(crate) struct OpenError {
-    pub(crate) error: Error,
-    pub(crate) exit: Option<Exit>,
-    pub(crate) stderr_tail: String,
-}
-
-impl OpenError {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            error: Error::new(kind, message),
-            exit: None,
-            stderr_tail: String::new(),
-        }
-    }
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.error.message())
-    }
 }
 
 /// The parts of a connection that exist before the handshake.
@@ -385,98 +358,4 @@ impl Opening {
             _watch: end.drop_guard(),
         })
     }
-
-    async fn explain(
-        &self,
-        interruption: Interruption,
-        signals: &Signals,
-        process: Option<&Process>,
-    ) -> (OpenError, Option<StatusCode>) {
-        let noise = self.mask(&signals.noise());
-        let error = match interruption {
-            Interruption::Cancelled => return (cancelled(), None),
-            Interruption::Dropped(cause) => {
-                let mask = |text: &str| self.redactor.mask_cut_start(text);
-                let reason = DropReason::find(cause, process, mask).await;
-                let message = format!("{reason} before the handshake was done{noise}");
-                return (
-                    OpenError {
-                        error: Error::new(ErrorKind::Dropped, message),
-                        exit: reason.exit,
-                        stderr_tail: reason.stderr_tail,
-                    },
-                    None,
-                );
-            }
-            Interruption::Timeout(after) => Error::new(
-                ErrorKind::Timeout,
-                format!("no answer to `initialize` within {} ms{noise}", after.as_millis()),
-            ),
-            Interruption::Handshake(HandshakeError::Transport(failure)) => {
-                let status = failure.status();
-                return (self.transport_error(&failure), status);
-            }
-            Interruption::Handshake(HandshakeError::Refused { code, message, .. }) => Error::new(
-                ErrorKind::Protocol,
-                self.mask(&format!("the server refused `initialize`: {message} ({code}){noise}")),
-            ),
-            Interruption::Handshake(HandshakeError::NoAnswer(reason)) => {
-                Error::new(ErrorKind::Protocol, self.mask(&format!("{reason}{noise}")))
-            }
-            Interruption::Handshake(HandshakeError::Version { theirs }) => Error::new(
-                ErrorKind::Protocol,
-                self.mask(&format!(
-                    "the server speaks protocol version `{theirs}`, this host 2024-11-05 to 2025-11-25"
-                )),
-            ),
-            Interruption::Handshake(HandshakeError::Closed) => {
-                Error::new(ErrorKind::Dropped, "the connection ended during the handshake")
-            }
-        };
-        let tail = process.map_or_else(String::new, |process| {
-            excerpt(&self.redactor.mask_cut_start(&process.stderr_tail()))
-        });
-        let message = format!("{}{}", error.message(), quote_stderr(&tail));
-        let error = Error::new(error.kind(), message);
-        (
-            OpenError {
-                error,
-                exit: process.and_then(Process::exit),
-                stderr_tail: tail,
-            },
-            None,
-        )
-    }
-
-    fn transport_error(&self, failure: &RequestFailure) -> OpenError {
-        let kind = match failure {
-            RequestFailure::Unauthorized { .. } | RequestFailure::Forbidden { .. } => {
-                ErrorKind::NeedsAuth
-            }
-            RequestFailure::NotSent { .. }
-            | RequestFailure::NoEndpointEvent { .. }
-            | RequestFailure::Interrupted { .. }
-            | RequestFailure::NoEndpoint { .. }
-            | RequestFailure::Redirected { .. }
-            | RequestFailure::Status { .. } => ErrorKind::Connect,
-            _ => ErrorKind::Protocol,
-        };
-        OpenError::new(kind, self.mask(&failure.to_string()))
-    }
-
-    fn mask(&self, text: &str) -> String {
-        self.redactor.mask(text).into_owned()
-    }
-}
-
-/// What ended a handshake.
-enum Interruption {
-    Cancelled,
-    Dropped(crate::transport::DropCause),
-    Timeout(Duration),
-    Handshake(HandshakeError),
-}
-
-fn cancelled() -> OpenError {
-    OpenError::new(ErrorKind::Cancelled, "cancelled by the caller")
 }
