@@ -29,9 +29,10 @@ test: lint real-servers ## Check everything: format, lints, all tests, real serv
 	$(CARGO) test $(LOCKED) --workspace --no-fail-fast
 
 .PHONY: lint
-lint: ## Check the format, and the lints as errors
+lint: ## Check the format, and the lints and the documentation's as errors
 	$(call with,$(CARGO) fmt --version,the format,$(CARGO) fmt --all --check)
 	$(call with,$(CARGO) clippy --version,the lints,$(CARGO) clippy $(LOCKED) --workspace --all-targets -- --deny warnings)
+	RUSTDOCFLAGS='--deny warnings' $(CARGO) doc $(LOCKED) --workspace --no-deps --quiet
 
 .PHONY: real-servers
 real-servers: ## Install the real servers that tests call, into .tools
