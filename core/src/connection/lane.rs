@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -189,6 +190,10 @@ impl Lane {
                     CallEvent::Answered => clock.go_on(),
                     CallEvent::Settled(outcome) => {
                         call.settled = true;
+                        if !answered && matches!(outcome, Outcome::Reply(_)) {
+                            // What follows the reply on its stream is read now, or left to a task.
+                            let _ = sending.as_mut().now_or_never();
+                        }
                         return finish(outcome, call.sent);
                     }
                 },

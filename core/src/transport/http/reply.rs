@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::StatusCode;
 use reqwest::Response;
-use tokio::time::timeout;
+use tokio::{task::yield_now, time::timeout};
 
 use super::{
     super::{
@@ -174,7 +174,8 @@ impl Exchange {
                 progressed = true;
                 if event.is_message() && self.is_answered_by(event.data)? {
                     let limit = self.connection.options.max_message_bytes;
-                    self.read_tail(std::mem::replace(parser, SseParser::new(limit)), response);
+                    let parser = std::mem::replace(parser, SseParser::new(limit));
+                    self.read_tail(parser, response).await;
                     return Ok(StreamEnd::Answered);
                 }
             }
@@ -262,12 +263,19 @@ impl Exchange {
     }
 
     /// Reads what follows the reply, so that no notification is lost and the connection can be used again.
-    fn read_tail(&self, mut parser: SseParser, mut response: Response) {
+    ///
+    /// Gives way once, so that the connection can bring the end that often came along with the reply; then no task is
+    /// needed. Whoever has the reply by then polls on until this is done.
+    async fn read_tail(&self, mut parser: SseParser, mut response: Response) {
         if !self.hand_over_tail(&mut parser) {
             return;
         }
-        // The end often comes along with the reply; then no task is needed.
-        let mut next = match response.chunk().now_or_never() {
+        let mut ready = response.chunk().now_or_never();
+        if ready.is_none() {
+            yield_now().await;
+            ready = response.chunk().now_or_never();
+        }
+        let mut next = match ready {
             Some(Ok(None) | Err(_)) => return,
             Some(Ok(Some(chunk))) => chunk,
             None => Bytes::new(),
