@@ -70,6 +70,7 @@ pub(crate) fn description() -> String {
     format!(
         "{cores} cores ({model}), {} {}",
         std::env::consts::OS,
-        release.trim()
+        // Major and minor say enough; what a distribution adds says nothing.
+        release.splitn(3, '.').take(2).collect::<Vec<_>>().join(".")
     )
 }

@@ -19,6 +19,8 @@ use crate::places;
 
 const FILE: &str = "trust.json";
 const VERSION: u32 = 1;
+/// Definitions of one server that a folder may have trusted; more push out the oldest.
+const MAX_DEFINITIONS: usize = 4;
 
 /// The decisions, as they were read and as they are changed.
 #[derive(Debug)]
@@ -78,8 +80,20 @@ impl TrustStore {
     /// Trusts entries in a folder, in the place of what was trusted under their names.
     pub(crate) fn trust(&mut self, folder: &Folder, entries: Vec<Trusted>) {
         let trusted = self.folders.entry(folder.as_str().to_owned()).or_default();
-        trusted.retain(|old| entries.iter().all(|new| new.server != old.server));
-        trusted.extend(entries);
+        // Two files of a folder may define one server, so its other definitions stay, the newest of them.
+        for entry in entries {
+            trusted
+                .retain(|old| old.fingerprint != entry.fingerprint || old.server != entry.server);
+            let same = trusted
+                .iter()
+                .filter(|old| old.server == entry.server)
+                .count();
+            if same >= MAX_DEFINITIONS {
+                let oldest = trusted.iter().position(|old| old.server == entry.server);
+                oldest.map(|oldest| trusted.remove(oldest));
+            }
+            trusted.push(entry);
+        }
         trusted.sort_by(|one, other| one.server.cmp(&other.server));
     }
 

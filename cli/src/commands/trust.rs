@@ -38,6 +38,12 @@ fn trust(arguments: &TrustArguments, console: &Console) -> Result<Exit, Failure>
         }
         wanted.retain(|definition| arguments.servers.contains(&definition.name));
     }
+    if console.is_json() && !arguments.yes && !wanted.is_empty() {
+        return Err(
+            Failure::new(Exit::Usage, "`--json` shows nothing to agree to")
+                .with_hint("look at `mcp-resident check --json`, then use --yes"),
+        );
+    }
     if !console.is_json() {
         show(&folder, &wanted, console)?;
     }

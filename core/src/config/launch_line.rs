@@ -9,8 +9,9 @@ use super::redact::MASK;
 use super::secret_command::command_in;
 use super::sensitive;
 
-/// What a definition starts. Literal values of env and headers, and what is likely to be a secret in arguments and
-/// addresses, are masked; references such as `${TOKEN}` and the texts of commands are shown.
+/// What a definition starts. Literal parts of values of env and headers, and what is likely to be a secret in arguments
+/// and addresses, are masked; references such as `${TOKEN}`, the texts of commands, and variables that decide which code
+/// runs are shown.
 #[must_use]
 pub fn launch_line(definition: &ServerDefinition) -> String {
     match &definition.transport {
@@ -38,8 +39,66 @@ pub(crate) fn visible_args(args: &[String]) -> Vec<String> {
 pub(crate) fn visible_value(value: &str) -> String {
     match command_in(value) {
         Some(command) => format!("!{}", visible_command(command)),
-        None if is_literal(value) => MASK.to_owned(),
-        None => value.to_owned(),
+        None => references_only(value),
+    }
+}
+
+/// The references in a value, each run of literal text between them masked: `Bearer ${TOKEN}` is `***${TOKEN}`.
+fn references_only(value: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = value;
+    while !rest.is_empty() {
+        let start = rest.find("${").unwrap_or(rest.len());
+        let (literal, from) = rest.split_at(start);
+        if !literal.is_empty() {
+            shown.push_str(if is_literal(literal) { MASK } else { literal });
+        }
+        let Some(length) = from.find('}') else {
+            if !from.is_empty() {
+                shown.push_str(MASK);
+            }
+            break;
+        };
+        let (reference, after) = from.split_at(length + 1);
+        match reference.split_once(":-") {
+            _ if !is_literal(reference) => shown.push_str(reference),
+            Some((name, _)) if !is_literal(&format!("{name}}}")) => {
+                shown.push_str(&format!("{name}:-{MASK}}}"));
+            }
+            _ => shown.push_str(MASK),
+        }
+        rest = after;
+    }
+    shown
+}
+
+/// Variables that decide which code runs: whoever trusts an entry must see them.
+fn decides_what_runs(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "BASH_ENV",
+        "CLASSPATH",
+        "ENV",
+        "JAVA_TOOL_OPTIONS",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "PATH",
+        "PERL5LIB",
+        "PERL5OPT",
+        "RUBYLIB",
+        "RUBYOPT",
+        "SHELL",
+    ];
+    NAMES.contains(&name)
+        || ["LD_", "DYLD_", "PYTHON"]
+            .iter()
+            .any(|start| name.starts_with(start))
+}
+
+fn visible_variable(name: &str, value: &str) -> String {
+    if decides_what_runs(name) {
+        value.to_owned()
+    } else {
+        visible_value(value)
     }
 }
 
@@ -69,7 +128,7 @@ fn stdio_line(stdio: &StdioDefinition) -> String {
         .filter_map(|(name, value)| {
             Some(quoted(&format!(
                 "{name}={}",
-                visible_value(value.as_deref()?)
+                visible_variable(name, value.as_deref()?)
             )))
         })
         .collect();
@@ -166,7 +225,11 @@ mod tests {
             (
                 json!({"url": "http://u:canary@h/mcp?key=canary&t=${T}",
                     "headers": {"Authorization": "Bearer canary", "X-Key": "${KEY}", "X-Default": "${KEY:-canary}"}}),
-                "http://***:***@h/mcp?key=***&t=${T} (with 'Authorization: ***' 'X-Key: ${KEY}' 'X-Default: ***')",
+                "http://***:***@h/mcp?key=***&t=${T} (with 'Authorization: ***' 'X-Key: ${KEY}' 'X-Default: ${KEY:-***}')",
+            ),
+            (
+                json!({"command": "srv", "env": {"LD_PRELOAD": "./x.so", "PATH": "./bin", "AUTH": "Bearer ${TOKEN}"}}),
+                "srv (with LD_PRELOAD=./x.so PATH=./bin AUTH=***${TOKEN})",
             ),
             (
                 json!({"type": "sse", "url": "http://h/sse"}),

@@ -55,13 +55,20 @@ impl DropReason {
     }
 }
 
+impl DropReason {
+    /// The reason with when it happened, and with what else is known; standard error comes last.
+    pub(crate) fn told(&self, when: &str, more: &str) -> String {
+        let cause = match (&self.exit, &self.cause) {
+            (Some(exit), _) => format!("the server's process ended{when} ({exit})"),
+            (None, cause) => format!("{cause}{when}"),
+        };
+        format!("{cause}{more}{}", quote_stderr(&self.stderr_tail))
+    }
+}
+
 impl fmt::Display for DropReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.exit, &self.cause) {
-            (Some(exit), _) => write!(formatter, "the server's process ended ({exit})")?,
-            (None, cause) => write!(formatter, "{cause}")?,
-        }
-        formatter.write_str(&quote_stderr(&self.stderr_tail))
+        formatter.write_str(&self.told("", ""))
     }
 }
 

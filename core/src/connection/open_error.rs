@@ -62,7 +62,7 @@ impl Opening {
             Interruption::Dropped(cause) => {
                 let mask = |text: &str| self.redactor.mask_cut_start(text);
                 let reason = DropReason::find(cause, process, mask).await;
-                let message = format!("{reason} before the handshake was done{noise}");
+                let message = reason.told(" before the handshake was done", &noise);
                 return (
                     OpenError {
                         error: Error::new(ErrorKind::Dropped, message),

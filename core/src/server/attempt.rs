@@ -256,7 +256,7 @@ fn list_error(error: &ListError, spec: &ServerSpec, connection: &Connection) -> 
         ListError::Request(RequestError::Dropped { reason, .. }) => (
             ErrorKind::Dropped,
             match reason {
-                Some(reason) => format!("{reason} while the tools were listed"),
+                Some(reason) => reason.told(" while the tools were listed", ""),
                 None => "the connection was lost while the tools were listed".to_owned(),
             },
         ),

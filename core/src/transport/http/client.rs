@@ -50,6 +50,8 @@ impl HttpClient {
         let client = reqwest::Client::builder()
             .user_agent(USER_AGENT)
             .redirect(Policy::none())
+            // What is sent again is decided here and nowhere below; and each request that may be is copied.
+            .retry(reqwest::retry::never())
             .referer(false)
             .connect_timeout(connect_timeout)
             .pool_idle_timeout(POOL_IDLE)
