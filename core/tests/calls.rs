@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use mcp_resident::{CallContext, CancellationToken, Executed, FailureKind, LoadOptions, load_mcp};
-use mcp_resident_fixtures::hub::{Filter, Hub};
+use mcp_resident_fixtures::hub::{Filter, Hub, Transport};
 use serde_json::json;
-use support::{PATIENCE, bounded, config};
+use support::{PATIENCE, bounded, config, entry};
 
 const AT_ONCE: usize = 64;
 
@@ -100,5 +100,37 @@ async fn a_cancel_at_any_moment_reaches_the_server_at_most_once() {
         .collect();
     assert_eq!(ids.len(), entries.len());
     assert_eq!(ids.len(), told);
+    bounded(source.close()).await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_before_it_is_made_is_not_sent() {
+    let hub = Hub::start().await.unwrap();
+    let url = hub
+        .start_http("h", Transport::Http, json!({}), 0)
+        .await
+        .unwrap();
+    let config = json!({"mcpServers": {
+        "h": { "url": url },
+        "s": entry(&hub, "s", json!({}), json!({})),
+    }});
+    let source = bounded(load_mcp(config, LoadOptions::default()))
+        .await
+        .unwrap();
+    for server in ["h", "s"] {
+        let echo = source.tool(&format!("{server}_echo")).unwrap();
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let context = CallContext::with_cancel(cancel);
+        let result = bounded(echo.execute(json!({"text": "no"}), context)).await;
+        let error = result.metadata.error.unwrap();
+        assert_eq!(error.kind, FailureKind::Cancelled, "{server}");
+        assert_eq!(error.executed, Executed::No, "{server}");
+        // Whatever was sent before has arrived by then.
+        let result = bounded(echo.execute(json!({"text": "yes"}), CallContext::default())).await;
+        assert_eq!(result.output, "yes", "{server}");
+        let call = Filter::event("received").holding(json!({"message": {"method": "tools/call"}}));
+        assert_eq!(hub.matching(server, &call).len(), 1, "{server}");
+    }
     bounded(source.close()).await;
 }

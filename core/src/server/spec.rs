@@ -144,3 +144,29 @@ impl HttpCell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn each_connect_timeout_has_a_client_of_its_own() {
+        let cell = HttpCell::default();
+        let [short, long] = [1, 2].map(|seconds| Limits {
+            connect: Duration::from_secs(seconds),
+            ..Limits::default()
+        });
+        for limits in [&short, &long, &short] {
+            cell.get(limits).unwrap();
+        }
+        let timeouts = |cell: &HttpCell| {
+            let clients = cell.0.lock().unwrap();
+            let mut timeouts: Vec<Duration> = clients.keys().copied().collect();
+            timeouts.sort();
+            timeouts
+        };
+        assert_eq!(timeouts(&cell), [short.connect, long.connect]);
+        cell.release();
+        assert_eq!(timeouts(&cell), []);
+    }
+}
