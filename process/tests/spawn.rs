@@ -135,8 +135,17 @@ async fn nothing_is_inherited_but_the_three_streams() {
         // SAFETY: the descriptor is open; its copy is left open for the life of the tests, and has
         // no close-on-exec.
         assert!(unsafe { libc::dup(std::os::fd::AsRawFd::as_raw_fd(&leak)) } >= 0);
-        let first = start(sh("exec sleep 1000")).await;
-        let second = start(sh("exec sleep 1000")).await;
+        // Builtins only, and looked at when it runs: a program that is being loaded has its libraries open.
+        let mut first = start(sh("echo up; read -r line")).await;
+        let mut second = start(sh("echo up; read -r line")).await;
+        for child in [&mut first, &mut second] {
+            let mut up = [0; 3];
+            child
+                .stdout
+                .read_exact(&mut up)
+                .await
+                .expect("it says that it runs");
+        }
         let (first, second) = (
             descriptors(first.process.id()),
             descriptors(second.process.id()),

@@ -155,10 +155,11 @@ fn revoke(arguments: &TrustArguments, console: &Console) -> Result<Exit, Failure
     } else if revoked.is_empty() {
         console.line(format!("nothing in {} was trusted", folder.as_str()))?;
     } else {
-        let names: Vec<_> = revoked
+        let mut names: Vec<_> = revoked
             .iter()
             .map(|entry| one_line(&entry.server))
             .collect();
+        names.dedup();
         console.line(format!("no longer trusted: {}", names.join(", ")))?;
     }
     Ok(Exit::Success)
