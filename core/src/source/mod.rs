@@ -132,8 +132,11 @@ impl McpSource {
                     generation: snapshot.generation,
                     restarts: snapshot.restarts,
                     process_id: snapshot.connection.as_ref().and_then(|c| c.process_id()),
-                    protocol_version: identity.as_ref().map(|i| i.protocol_version.clone()),
-                    introduced_as: identity.map(|i| (i.name, i.version)),
+                    protocol_version: identity.map(|i| i.protocol_version),
+                    introduced_as: snapshot
+                        .connection
+                        .as_ref()
+                        .map(|c| (c.mask(&c.identity().name), c.mask(&c.identity().version))),
                     last_error: snapshot.last_error,
                 }
             }
