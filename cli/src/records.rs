@@ -1,11 +1,9 @@
 //! The shapes of `--json`: what scripts rely on, apart from how the library happens to hold it.
 
 use mcp_resident::config::{ConfigProblem, Position, ServerDefinition, launch_line};
-use mcp_resident::{
-    CallError, Error, Event, EventKind, McpSource, RawJson, Status, Tool, ToolResult,
-};
+use mcp_resident::{CallError, Error, McpSource, RawJson, Status, Tool, ToolResult};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::selection::Selection;
 
@@ -129,23 +127,11 @@ pub(crate) struct ResultRecord<'r> {
     tool: &'r str,
     output: &'r str,
     is_error: bool,
-    error: Option<CallErrorRecord<'r>>,
+    error: Option<&'r CallError>,
     content: Option<RawJson>,
     structured_content: Option<RawJson>,
     #[serde(rename = "_meta")]
     meta: Option<RawJson>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CallErrorRecord<'r> {
-    kind: &'static str,
-    executed: &'static str,
-    message: &'r str,
-    code: Option<i64>,
-    data: Option<&'r RawJson>,
-    exit: Option<String>,
-    stderr_tail: Option<&'r str>,
 }
 
 impl<'r> From<&'r ToolResult> for ResultRecord<'r> {
@@ -155,92 +141,10 @@ impl<'r> From<&'r ToolResult> for ResultRecord<'r> {
             tool: &result.metadata.tool,
             output: &result.output,
             is_error: result.is_error,
-            error: result.metadata.error.as_ref().map(CallErrorRecord::from),
+            error: result.metadata.error.as_ref(),
             content: result.content(),
             structured_content: result.structured_content(),
             meta: result.meta(),
         }
-    }
-}
-
-impl<'r> From<&'r CallError> for CallErrorRecord<'r> {
-    fn from(error: &'r CallError) -> Self {
-        Self {
-            kind: error.kind.code(),
-            executed: error.executed.as_str(),
-            message: &error.message,
-            code: error.code,
-            data: error.data.as_ref(),
-            exit: error.exit.map(|exit| exit.to_string()),
-            stderr_tail: error.stderr_tail.as_deref(),
-        }
-    }
-}
-
-/// One event. What every event has comes first, what its kind has after it.
-pub(crate) fn event(event: &Event) -> Value {
-    let mut record = Map::new();
-    record.insert("sequence".to_owned(), event.sequence.into());
-    record.insert("atMs".to_owned(), milliseconds(event).into());
-    record.insert("server".to_owned(), (*event.server).into());
-    record.insert("generation".to_owned(), event.generation.into());
-    record.insert("event".to_owned(), event.kind.code().into());
-    if let Value::Object(fields) = fields(&event.kind) {
-        record.extend(fields);
-    }
-    Value::Object(record)
-}
-
-/// When it happened, in milliseconds since 1970.
-pub(crate) fn milliseconds(event: &Event) -> u64 {
-    let since = event.at.duration_since(std::time::UNIX_EPOCH);
-    since
-        .ok()
-        .and_then(|since| since.as_millis().try_into().ok())
-        .unwrap_or_default()
-}
-
-fn fields(kind: &EventKind) -> Value {
-    match kind {
-        EventKind::State { from, to, cause } => {
-            json!({"from": from.as_str(), "to": to.as_str(), "cause": cause})
-        }
-        EventKind::AttemptFailed {
-            reason,
-            exit,
-            stderr_tail,
-        }
-        | EventKind::Dropped {
-            reason,
-            exit,
-            stderr_tail,
-        } => json!({
-            "reason": reason,
-            "exit": exit.map(|exit| exit.to_string()),
-            "stderrTail": stderr_tail,
-        }),
-        EventKind::RetryScheduled {
-            retry,
-            max_retries,
-            delay,
-        } => json!({
-            "retry": retry,
-            "maxRetries": max_retries,
-            "delayMs": u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-        }),
-        EventKind::GaveUp { retries } => json!({"retries": retries}),
-        EventKind::ToolsChanged {
-            added,
-            removed,
-            changed,
-        } => json!({"added": added, "removed": removed, "changed": changed}),
-        EventKind::ToolDiagnostic { tool, reason } => json!({"tool": tool, "reason": reason}),
-        EventKind::Note { message } => json!({"message": message}),
-        EventKind::ServerLog { level, data } => json!({"level": level, "data": data.to_value()}),
-        EventKind::Closed { exit, killed } => {
-            json!({"exit": exit.map(|exit| exit.to_string()), "killed": killed})
-        }
-        // Without fields, or of a kind that this program does not know yet.
-        _ => json!({}),
     }
 }

@@ -3,11 +3,13 @@
 use std::fmt;
 
 use mcp_resident_process::Exit;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use crate::json::RawJson;
+use crate::json::{RawJson, form};
 
 /// What kind of failure an [`Error`] is. The codes are the same in every language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The configuration cannot be read, or an entry of it cannot be used.
@@ -75,7 +77,8 @@ impl ErrorKind {
 /// A failure of loading, starting, restarting, listing or closing.
 ///
 /// [`Display`](fmt::Display) is one line that names the server, says what happened and what to do.
-/// It never holds a secret.
+/// It never holds a secret. Its JSON form is `{"kind", "server", "message"}` with that line as the
+/// message; `server` is left out when no server failed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -130,8 +133,22 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Error", 3)?;
+        fields.serialize_field("kind", &self.kind)?;
+        match &self.server {
+            Some(server) => fields.serialize_field("server", server)?,
+            None => fields.skip_field("server")?,
+        }
+        fields.serialize_field("message", &self.to_string())?;
+        fields.end()
+    }
+}
+
 /// Why a call has no result of the tool's own. The codes are the same in every language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureKind {
     /// The tool ran and reported a failure (`isError`).
@@ -197,7 +214,8 @@ impl FailureKind {
 }
 
 /// Whether the server ran a call that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Executed {
     /// It certainly did not: the request never reached it, or it refused it.
     No,
@@ -219,7 +237,10 @@ impl Executed {
 }
 
 /// Why a call failed: `metadata.error` of its result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its JSON form has the fields' names in camelCase; what does not apply is left out.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallError {
     /// What kind of failure this is.
@@ -229,12 +250,16 @@ pub struct CallError {
     /// One line: what happened and what to do. Never a secret.
     pub message: String,
     /// The code of the server's JSON-RPC error.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
     /// The data of the server's JSON-RPC error.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<RawJson>,
     /// How the server's process ended, when that ended the call.
+    #[serde(serialize_with = "form::exit", skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
     /// The end of what the server wrote to its standard error, when that ended the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_tail: Option<String>,
 }
 
@@ -259,3 +284,35 @@ impl fmt::Display for CallError {
 }
 
 impl std::error::Error for CallError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_what_serialization_gives() {
+        for kind in ErrorKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.code());
+        }
+        for kind in FailureKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.code());
+        }
+    }
+
+    #[test]
+    fn the_json_forms_leave_out_what_does_not_apply() {
+        let error = Error::new(ErrorKind::Spawn, "no such file").of_server("git");
+        assert_eq!(
+            serde_json::to_string(&error).unwrap(),
+            r#"{"kind":"spawn","server":"git","message":"server `git`: no such file"}"#
+        );
+        let error = CallError {
+            exit: Some(Exit::Code(3)),
+            ..CallError::new(FailureKind::Dropped, Executed::Unknown, "lost")
+        };
+        assert_eq!(
+            serde_json::to_string(&error).unwrap(),
+            r#"{"kind":"dropped","executed":"unknown","message":"lost","exit":{"code":3}}"#
+        );
+    }
+}

@@ -5,6 +5,8 @@
 
 mod live;
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use mcp_resident::{Event, EventKind, McpSource, State};
 
 use self::live::LiveView;
@@ -15,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::feed::Feed;
 use crate::interrupt::Interrupt;
-use crate::records::{self, ServerRecord};
+use crate::records::ServerRecord;
 use crate::selection::Selection;
 use crate::servers::{self, Stay};
 use crate::style::{Look, Style, one_line};
@@ -71,9 +73,9 @@ impl View {
     ) -> Result<(), Failure> {
         match self {
             View::Live(live) => live.draw(events, source, console),
-            View::Lines if console.is_json() => events
-                .iter()
-                .try_for_each(|event| console.json(&records::event(event))),
+            View::Lines if console.is_json() => {
+                events.iter().try_for_each(|event| console.json(event))
+            }
             View::Lines => events
                 .iter()
                 .try_for_each(|event| console.line(line(event, console.style()))),
@@ -86,7 +88,7 @@ fn line(event: &Event, style: Style) -> String {
     let text = one_line(&event.kind.to_string());
     format!(
         "{} {} {}",
-        style.paint(Look::Dim, &time_of_day(records::milliseconds(event))),
+        style.paint(Look::Dim, &time_of_day(event.at)),
         style.paint(Look::Bold, &one_line(&event.server)),
         style.paint(look(&event.kind), &text)
     )
@@ -111,7 +113,9 @@ fn look(kind: &EventKind) -> Look {
 }
 
 /// Hours to milliseconds, in UTC.
-fn time_of_day(milliseconds: u64) -> String {
+fn time_of_day(at: SystemTime) -> String {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let milliseconds = since.as_millis();
     let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
     format!("{hours:02}:{minutes:02}:{:02}.{rest:03}Z", seconds % 60)
@@ -119,11 +123,15 @@ fn time_of_day(milliseconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn the_time_of_day_is_in_utc() {
-        assert_eq!(time_of_day(0), "00:00:00.000Z");
-        assert_eq!(time_of_day(86_399_999 + 86_400_000), "23:59:59.999Z");
+        let after = |milliseconds| UNIX_EPOCH + Duration::from_millis(milliseconds);
+        assert_eq!(time_of_day(after(0)), "00:00:00.000Z");
+        let last = after(86_399_999 + 86_400_000);
+        assert_eq!(time_of_day(last), "23:59:59.999Z");
     }
 }

@@ -55,7 +55,7 @@ fn json_holds_the_whole_result() {
     let error = &result["error"];
     assert_eq!(error["kind"], "dropped");
     assert_eq!(error["executed"], "unknown");
-    assert_eq!(error["exit"], "exit code 3");
+    assert_eq!(error["exit"], json!({"code": 3}));
 }
 
 #[test]

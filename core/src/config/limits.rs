@@ -51,10 +51,17 @@ impl Amount for usize {
 }
 
 /// Why a key of a `limits` object was not taken.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum LimitRefused {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LimitRefused {
+    /// There is no such key.
+    #[error("is no limit; there are: {}", LimitOverrides::KEYS.join(", "))]
     Unknown,
-    TooSmall { least: u64 },
+    /// The amount is below what makes sense.
+    #[error("must be at least {least}")]
+    TooSmall {
+        /// The smallest amount.
+        least: u64,
+    },
 }
 
 fn at_least<T: Amount>(least: u64, amount: u64) -> Result<T, LimitRefused> {
@@ -91,7 +98,11 @@ macro_rules! limits {
             /// Every key of the `limits` object.
             pub const KEYS: &'static [&'static str] = &[$($key,)*];
 
-            pub(crate) fn set(&mut self, key: &str, amount: u64) -> Result<(), LimitRefused> {
+            /// Sets the limit of this key; the unit is in the key's name.
+            ///
+            /// # Errors
+            /// When there is no such key, or the amount is too small for it.
+            pub fn set(&mut self, key: &str, amount: u64) -> Result<(), LimitRefused> {
                 match key {
                     $($key => {
                         self.$field = Some(at_least($least, amount)?);

@@ -96,7 +96,7 @@ pub use input::{ConfigInput, DEFAULT_MAX_CONFIG_BYTES, ParseOptions};
 pub use launch_line::launch_line;
 pub use layers::layer;
 pub(crate) use limits::addable;
-pub use limits::{LimitOverrides, Limits};
+pub use limits::{LimitOverrides, LimitRefused, Limits};
 pub use parse::{ParsedConfig, ServerEntry, parse};
 pub use problem::{ConfigError, ConfigProblem, Position};
 pub use redact::{MASK, MIN_SECRET_CHARS, Redactor};

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::io;
 
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
 /// A place in a configuration file. Both numbers start at 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
@@ -99,6 +101,21 @@ impl fmt::Display for ConfigProblem {
 }
 
 impl std::error::Error for ConfigProblem {}
+
+/// All of it by name, and as `message` the line that [`Display`](fmt::Display) gives.
+impl Serialize for ConfigProblem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("ConfigProblem", 7)?;
+        fields.serialize_field("origin", &self.origin)?;
+        fields.serialize_field("line", &self.position.map(|position| position.line))?;
+        fields.serialize_field("column", &self.position.map(|position| position.column))?;
+        fields.serialize_field("server", &self.server)?;
+        fields.serialize_field("field", &self.field)?;
+        fields.serialize_field("reason", &self.reason)?;
+        fields.serialize_field("message", &self.to_string())?;
+        fields.end()
+    }
+}
 
 fn place(origin: Option<&str>, position: Option<Position>) -> String {
     match (origin, position) {

@@ -6,27 +6,39 @@ use std::time::{Duration, SystemTime};
 
 use mcp_resident_process::Exit;
 
+use serde::Serialize;
+
 use super::State;
-use crate::json::RawJson;
+use crate::json::{RawJson, form};
 
 /// One thing that happened to a server.
-#[derive(Debug, Clone)]
+///
+/// Its JSON form is one object: the fields below, `event` with the [code](EventKind::code), and the
+/// fields of that kind, in camelCase. What does not apply is left out.
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Event {
     /// Grows by one with each event of a source, from 1.
     pub sequence: u64,
-    /// When it happened.
+    /// When it happened; in JSON `atMs`, milliseconds since 1970.
+    #[serde(rename = "atMs", serialize_with = "form::epoch_milliseconds")]
     pub at: SystemTime,
     /// The server's name in the configuration.
     pub server: Arc<str>,
     /// The connection it belongs to: 1 for the first one, 0 before any was tried.
     pub generation: u64,
     /// What happened.
+    #[serde(flatten)]
     pub kind: EventKind,
 }
 
 /// What happened to a server.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(
+    tag = "event",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 #[non_exhaustive]
 pub enum EventKind {
     /// Its state changed.
@@ -43,6 +55,7 @@ pub enum EventKind {
         /// Why, in one line.
         reason: String,
         /// How the process ended, when it did.
+        #[serde(serialize_with = "form::exit", skip_serializing_if = "Option::is_none")]
         exit: Option<Exit>,
         /// The end of what the process wrote to its standard error.
         stderr_tail: String,
@@ -52,6 +65,7 @@ pub enum EventKind {
         /// Why, in one line.
         reason: String,
         /// How the process ended, when it did.
+        #[serde(serialize_with = "form::exit", skip_serializing_if = "Option::is_none")]
         exit: Option<Exit>,
         /// The end of what the process wrote to its standard error.
         stderr_tail: String,
@@ -62,7 +76,8 @@ pub enum EventKind {
         retry: u32,
         /// How many there may be in a row.
         max_retries: u32,
-        /// How long until then.
+        /// How long until then; in JSON `delayMs`.
+        #[serde(rename = "delayMs", serialize_with = "form::milliseconds")]
         delay: Duration,
     },
     /// No further attempt will be made by itself.
@@ -103,6 +118,7 @@ pub enum EventKind {
     /// The server's resources are gone for good.
     Closed {
         /// How the process ended, when there was one.
+        #[serde(serialize_with = "form::exit", skip_serializing_if = "Option::is_none")]
         exit: Option<Exit>,
         /// Whether it had to be killed.
         killed: bool,
@@ -172,6 +188,61 @@ impl fmt::Display for EventKind {
                 exit: Some(exit), ..
             } => write!(formatter, "closed: {exit}"),
             EventKind::Closed { exit: None, .. } => formatter.write_str("closed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(kind: EventKind) -> String {
+        let event = Event {
+            sequence: 3,
+            at: SystemTime::UNIX_EPOCH + Duration::from_millis(1_500),
+            server: Arc::from("s"),
+            generation: 2,
+            kind,
+        };
+        serde_json::to_string(&event).unwrap()
+    }
+
+    #[test]
+    fn the_json_form_is_one_flat_object() {
+        let common = r#"{"sequence":3,"atMs":1500,"server":"s","generation":2,"event":"#;
+        let dropped = EventKind::Dropped {
+            reason: "lost".to_owned(),
+            exit: Some(Exit::Signal(9)),
+            stderr_tail: String::new(),
+        };
+        let retry = EventKind::RetryScheduled {
+            retry: 1,
+            max_retries: 5,
+            delay: Duration::from_millis(250),
+        };
+        let log = EventKind::ServerLog {
+            level: "info".to_owned(),
+            data: r#"{"n":1e2}"#.parse().unwrap(),
+        };
+        let closed = EventKind::Closed {
+            exit: None,
+            killed: true,
+        };
+        for (kind, rest) in [
+            (
+                dropped,
+                r#""dropped","reason":"lost","exit":{"signal":9},"stderrTail":""}"#,
+            ),
+            (
+                retry,
+                r#""retry_scheduled","retry":1,"maxRetries":5,"delayMs":250}"#,
+            ),
+            (EventKind::SessionReplaced, r#""session_replaced"}"#),
+            (log, r#""server_log","level":"info","data":{"n":1e2}}"#),
+            (closed, r#""closed","killed":true}"#),
+        ] {
+            assert_eq!(kind.code(), rest.split('"').nth(1).unwrap());
+            assert_eq!(json(kind), format!("{common}{rest}"));
         }
     }
 }

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// Where a server stands. The names are the same in every language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// Nothing runs, and nothing is being started.
     Stopped,
@@ -34,7 +37,8 @@ impl fmt::Display for State {
 }
 
 /// How the newest attempt to connect a server ended. The names are those of the older contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// It was connected and listed, or its tools are known without that. A server that was lost
     /// afterwards keeps this.

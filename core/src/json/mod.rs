@@ -5,6 +5,7 @@
 //! so values travel as validated text and are parsed only as far as somebody reads them.
 
 mod compact;
+pub(crate) mod form;
 mod object;
 mod raw;
 

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::EventSink;
 use crate::json::RawJson;
@@ -20,7 +20,8 @@ use crate::transport::Link;
 
 /// What a server asks a person. The member names of its JSON form are the same in every language:
 /// `id`, `kind`, `prompt`, `url`, `data`, `expiresAt`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Request {
     /// Names this question; the answer carries the same.
     pub id: String,
@@ -30,15 +31,18 @@ pub struct Request {
     pub prompt: String,
     /// Where the person is to go, for [`RequestKind::Authorization`]. Show it whole, and open it
     /// only when the person agrees.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// For [`RequestKind::Input`], an object whose `schema` says which answer fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<RawJson>,
     /// When the question ends without an answer, in milliseconds since 1970.
     pub expires_at: u64,
 }
 
 /// What kind of answer a question wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RequestKind {
     /// Values for a form.
     Input,

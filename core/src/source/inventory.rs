@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::load::load_mcp;
 use super::options::{LoadOptions, Wait};
 use crate::config::ConfigInput;
@@ -10,8 +12,9 @@ use crate::event::Status;
 use crate::json::RawJson;
 use crate::tool::ToolDefinition;
 
-/// One server of an inventory.
-#[derive(Debug, Clone)]
+/// One server of an inventory. Its JSON form has the same names; `error` is left out when there is
+/// none.
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct InventoryEntry {
     /// The server's name in the configuration.
@@ -19,13 +22,15 @@ pub struct InventoryEntry {
     /// Whether it was connected and listed.
     pub status: Status,
     /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
     /// All its tools under their own names; the configuration's filter does not count here.
     pub tools: Vec<InventoryTool>,
 }
 
-/// One tool of an inventory.
-#[derive(Debug, Clone)]
+/// One tool of an inventory. Its JSON form has the same names in camelCase.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InventoryTool {
     /// The tool's own name.

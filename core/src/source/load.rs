@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::options::{LoadOptions, Wait};
-use super::{Entry, McpSource};
+use super::{Entry, Implementation, McpSource};
 use crate::catalog::{CatalogStore, ListingCache};
 use crate::config::{
     AutoRestart, ConfigInput, Lazy, Limits, ParseOptions, ParsedConfig, SecretCommands,
@@ -82,12 +82,11 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
             format!("the base directory cannot be used: {error}"),
         )
     })?;
-    let (name, version) = options.client_info.clone().unwrap_or_else(|| {
-        (
-            "mcp-resident".to_owned(),
-            env!("CARGO_PKG_VERSION").to_owned(),
-        )
-    });
+    let own = || Implementation {
+        name: "mcp-resident".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let Implementation { name, version } = options.client_info.clone().unwrap_or_else(own);
     let shared = Arc::new(Shared {
         events: EventLog::new(limits.max_events),
         runtime: tokio::runtime::Handle::current(),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Catalog, CatalogStore};
@@ -42,8 +43,19 @@ struct Entry {
     server: Result<Arc<Server>, ConfigProblem>,
 }
 
-/// What is known of one server, for people and for logs.
-#[derive(Debug, Clone)]
+/// How one side of a connection introduces itself to the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Implementation {
+    /// What it calls itself.
+    pub name: String,
+    /// Its version, in words of its own.
+    pub version: String,
+}
+
+/// What is known of one server, for people and for logs. Its JSON form has the fields' names in
+/// camelCase; what is not known is left out.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ServerInfo {
     /// The server's name in the configuration.
@@ -57,12 +69,16 @@ pub struct ServerInfo {
     /// How often it was connected again by itself.
     pub restarts: u32,
     /// The id of its process, while it runs as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub process_id: Option<u32>,
-    /// How it introduced itself, while it is connected: name and version.
-    pub introduced_as: Option<(String, String)>,
+    /// How it introduced itself, while it is connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub introduced_as: Option<Implementation>,
     /// The revision of the protocol that both sides agreed on, while it is connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
     /// Why its newest attempt failed, or why it was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<Error>,
 }
 
@@ -133,10 +149,10 @@ impl McpSource {
                     restarts: snapshot.restarts,
                     process_id: snapshot.connection.as_ref().and_then(|c| c.process_id()),
                     protocol_version: identity.map(|i| i.protocol_version),
-                    introduced_as: snapshot
-                        .connection
-                        .as_ref()
-                        .map(|c| (c.mask(&c.identity().name), c.mask(&c.identity().version))),
+                    introduced_as: snapshot.connection.as_ref().map(|c| Implementation {
+                        name: c.mask(&c.identity().name),
+                        version: c.mask(&c.identity().version),
+                    }),
                     last_error: snapshot.last_error,
                 }
             }

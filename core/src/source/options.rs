@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::Implementation;
 use crate::config::{
     AutoRestart, CommandRunner, EnvironmentProvider, ExpandMode, HostEnvironment, LimitOverrides,
 };
@@ -66,8 +67,8 @@ pub struct LoadOptions {
     pub replay_repeatable_calls: bool,
     /// Connects everything once, unfiltered, to list it.
     pub(super) inventory: bool,
-    /// How this host introduces itself: name and version.
-    pub client_info: Option<(String, String)>,
+    /// How this host introduces itself to servers.
+    pub client_info: Option<Implementation>,
 }
 
 impl LoadOptions {

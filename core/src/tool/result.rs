@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytestring::ByteString;
+use serde::Serialize;
 
 use super::render::Rendered;
 use crate::error::{CallError, Executed, FailureKind};
@@ -21,7 +22,7 @@ pub struct ToolResult {
 }
 
 /// Facts about a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Metadata {
     /// The server's name in the configuration.
@@ -29,6 +30,7 @@ pub struct Metadata {
     /// The tool's own name on that server.
     pub tool: Arc<str>,
     /// Why the call failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<CallError>,
 }
 

@@ -1,10 +1,13 @@
 //! [`Tool`]: what a host lists for a model and calls.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::FutureExt;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use tokio_util::sync::CancellationToken;
 
 use super::definition::{ToolDefinition, model_schema};
@@ -156,7 +159,17 @@ impl Tool {
         context: CallContext,
     ) -> ToolResult {
         match arguments.into().to_object() {
-            Ok(arguments) => self.backend.call(self, arguments, context).await,
+            Ok(arguments) => {
+                let call = self.backend.call(self, arguments, context);
+                match AssertUnwindSafe(call).catch_unwind().await {
+                    Ok(result) => result,
+                    Err(_) => self.failed(CallError::new(
+                        FailureKind::Internal,
+                        Executed::Unknown,
+                        "the call failed inside of mcp-resident, which is a defect of it: please report it",
+                    )),
+                }
+            }
             Err(reason) => {
                 self.failed(CallError::new(FailureKind::Arguments, Executed::No, reason))
             }
@@ -179,6 +192,25 @@ impl Tool {
                 .and_then(|a| a.member(hint))
                 .is_some_and(|hint| hint.as_str() == "true")
         })
+    }
+}
+
+/// Everything that can be asked of it, under the same names in camelCase; what the server did not
+/// give is `null`.
+impl Serialize for Tool {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Tool", 10)?;
+        fields.serialize_field("name", self.name())?;
+        fields.serialize_field("description", self.description())?;
+        fields.serialize_field("source", self.source())?;
+        fields.serialize_field("server", self.server())?;
+        fields.serialize_field("serverTool", self.server_tool())?;
+        fields.serialize_field("title", &self.title())?;
+        fields.serialize_field("inputSchema", self.input_schema())?;
+        fields.serialize_field("serverSchema", self.server_schema())?;
+        fields.serialize_field("outputSchema", &self.output_schema())?;
+        fields.serialize_field("annotations", &self.annotations())?;
+        fields.end()
     }
 }
 

@@ -8,7 +8,6 @@ use mcp_resident::{Event, EventKind, McpSource, ServerInfo, State};
 use super::{line, time_of_day};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::records;
 use crate::style::{Look, Style, one_line};
 use crate::table::{Cell, Table, shortened};
 
@@ -96,7 +95,7 @@ fn fitting(event: &Event, style: Style, width: usize) -> String {
 fn error_of(event: &Event) -> Option<String> {
     match &event.kind {
         EventKind::Dropped { reason, .. } | EventKind::AttemptFailed { reason, .. } => {
-            let at = time_of_day(records::milliseconds(event));
+            let at = time_of_day(event.at);
             Some(format!("{} ({at})", one_line(reason)))
         }
         _ => None,
