@@ -34,13 +34,15 @@ pub enum ErrorKind {
     Cancelled,
     /// The source was closed.
     Closed,
+    /// The process was forked after it had loaded servers, whose threads it does not have.
+    Forked,
     /// A defect of this library.
     Internal,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of SPEC's table.
-    pub const ALL: [ErrorKind; 12] = [
+    pub const ALL: [ErrorKind; 13] = [
         ErrorKind::Config,
         ErrorKind::UnknownServer,
         ErrorKind::Disabled,
@@ -52,6 +54,7 @@ impl ErrorKind {
         ErrorKind::Timeout,
         ErrorKind::Cancelled,
         ErrorKind::Closed,
+        ErrorKind::Forked,
         ErrorKind::Internal,
     ];
 
@@ -69,6 +72,7 @@ impl ErrorKind {
             ErrorKind::Timeout => "timeout",
             ErrorKind::Cancelled => "cancelled",
             ErrorKind::Closed => "closed",
+            ErrorKind::Forked => "forked",
             ErrorKind::Internal => "internal",
         }
     }
@@ -87,7 +91,10 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// A failure of this kind. Bindings use it for what only they can find out.
+    ///
+    /// `message` is one line in lower case that says what happened and what to do, and holds no secret.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             server: None,

@@ -1,0 +1,319 @@
+//! The options of a load in their JSON form, read here once for all languages.
+//!
+//! | key | value |
+//! |---|---|
+//! | `autoRestart` | `true`, `false`, or `{"maxRetries": count, "backoffMs": milliseconds}`, both optional |
+//! | `liveToolList`, `resident`, `guardian`, `replayRepeatableCalls` | `true` or `false` |
+//! | `defaultInheritEnv` | list of names |
+//! | `expand` | `"headers"` or `"all"` |
+//! | `wait` | `"all"`, `"ready"`, `"none"`, or milliseconds |
+//! | `baseDir`, `cacheDir` | path |
+//! | `environment` | object of texts |
+//! | `secretCommands` | `true`: values that begin with `!` are run |
+//! | `limits` | object of the keys of SPEC's table of limits |
+//! | `clientInfo` | `{"name": text, "version": text}` |
+//!
+//! `null` is the same as a key that is not there. An unknown key is an error, so that a misspelt one is not a silent
+//! default.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_resident::{
+    AutoRestart, Error, ErrorKind, ExpandMode, Implementation, LimitOverrides, LoadOptions,
+    ShellCommandRunner, Wait,
+};
+use serde_json::{Map, Value};
+
+use crate::environment::SharedEnvironment;
+
+const KEYS: [&str; 14] = [
+    "autoRestart",
+    "baseDir",
+    "cacheDir",
+    "clientInfo",
+    "defaultInheritEnv",
+    "environment",
+    "expand",
+    "guardian",
+    "limits",
+    "liveToolList",
+    "replayRepeatableCalls",
+    "resident",
+    "secretCommands",
+    "wait",
+];
+
+/// The core's options, and what is not one of them.
+pub(crate) struct Options {
+    pub(crate) options: LoadOptions,
+    /// Whether questions go to the host.
+    pub(crate) asks: bool,
+}
+
+/// Why an option cannot be used: what it has to be.
+type Expected = String;
+
+pub(crate) fn decode(text: &str, environment: &Arc<SharedEnvironment>) -> Result<Options, Error> {
+    let refused = |message: String| Error::new(ErrorKind::Config, message);
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| refused(format!("the options are not valid JSON: {error}")))?;
+    let given = match value {
+        Value::Object(given) => given,
+        Value::Null => Map::new(),
+        _ => return Err(refused("the options must be an object".to_owned())),
+    };
+    let mut options = LoadOptions::default();
+    options.environment = Some(Arc::clone(environment) as Arc<_>);
+    for (key, value) in given {
+        if !value.is_null() {
+            set(&mut options, environment, &key, &value).map_err(|expected| {
+                refused(format!("the option `{}` {expected}", key.escape_debug()))
+            })?;
+        }
+    }
+    Ok(Options {
+        options,
+        asks: false,
+    })
+}
+
+fn set(
+    options: &mut LoadOptions,
+    environment: &SharedEnvironment,
+    key: &str,
+    value: &Value,
+) -> Result<(), Expected> {
+    match key {
+        "autoRestart" => options.auto_restart = Some(auto_restart(value)?),
+        "liveToolList" => options.live_tool_list = Some(switch(value)?),
+        "resident" => options.resident = switch(value)?,
+        "guardian" => options.guardian = Some(switch(value)?),
+        "replayRepeatableCalls" => options.replay_repeatable_calls = switch(value)?,
+        "defaultInheritEnv" => options.default_inherit_env = Some(texts(value)?),
+        "expand" => options.expand = Some(expand(value)?),
+        "wait" => options.wait = wait(value)?,
+        "baseDir" => options.base_dir = Some(text(value)?.into()),
+        "cacheDir" => options.cache_dir = Some(text(value)?.into()),
+        "environment" => environment.replace(variables(value)?),
+        "secretCommands" => {
+            if switch(value)? {
+                options.secret_commands = Some(Arc::new(ShellCommandRunner));
+            }
+        }
+        "limits" => options.limits = limits(value)?,
+        "clientInfo" => options.client_info = Some(client_info(value)?),
+        _ => return Err(format!("is not known; there are: {}", KEYS.join(", "))),
+    }
+    Ok(())
+}
+
+fn switch(value: &Value) -> Result<bool, Expected> {
+    value
+        .as_bool()
+        .ok_or_else(|| "must be true or false".to_owned())
+}
+
+fn text(value: &Value) -> Result<&str, Expected> {
+    value.as_str().ok_or_else(|| "must be a text".to_owned())
+}
+
+fn texts(value: &Value) -> Result<Vec<String>, Expected> {
+    let texts = value.as_array().and_then(|values| {
+        let texts = values.iter().map(|value| value.as_str().map(str::to_owned));
+        texts.collect()
+    });
+    texts.ok_or_else(|| "must be a list of texts".to_owned())
+}
+
+fn object(value: &Value) -> Result<&Map<String, Value>, Expected> {
+    value
+        .as_object()
+        .ok_or_else(|| "must be an object".to_owned())
+}
+
+/// Languages whose numbers are all floating point write 250 as 250.0.
+fn count(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value.as_f64()?;
+        let whole = number.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&number);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is a whole number below 2^53"
+        )]
+        whole.then_some(number as u64)
+    })
+}
+
+fn auto_restart(value: &Value) -> Result<AutoRestart, Expected> {
+    let expected =
+        || "must be true, false, or an object with `maxRetries` and `backoffMs`".to_owned();
+    match value {
+        Value::Bool(false) => Ok(AutoRestart::Off),
+        Value::Bool(true) => Ok(AutoRestart::On {
+            max_retries: None,
+            backoff: None,
+        }),
+        Value::Object(given) => {
+            if given
+                .keys()
+                .any(|key| key != "maxRetries" && key != "backoffMs")
+            {
+                return Err(expected());
+            }
+            let number = |key| match given.get(key) {
+                None | Some(Value::Null) => Ok(None),
+                Some(value) => count(value).map(Some).ok_or_else(expected),
+            };
+            Ok(AutoRestart::On {
+                max_retries: number("maxRetries")?
+                    .map(|retries| retries.try_into().unwrap_or(u32::MAX)),
+                backoff: number("backoffMs")?.map(Duration::from_millis),
+            })
+        }
+        _ => Err(expected()),
+    }
+}
+
+fn expand(value: &Value) -> Result<ExpandMode, Expected> {
+    match value.as_str() {
+        Some("headers") => Ok(ExpandMode::HeadersOnly),
+        Some("all") => Ok(ExpandMode::All),
+        _ => Err("must be \"headers\" or \"all\"".to_owned()),
+    }
+}
+
+fn wait(value: &Value) -> Result<Wait, Expected> {
+    match value.as_str() {
+        Some("all") => return Ok(Wait::All),
+        Some("ready") => return Ok(Wait::Ready),
+        Some("none") => return Ok(Wait::None),
+        _ => {}
+    }
+    let milliseconds = count(value).ok_or_else(|| {
+        "must be \"all\", \"ready\", \"none\", or a number of milliseconds".to_owned()
+    })?;
+    Ok(Wait::For(Duration::from_millis(milliseconds)))
+}
+
+/// Values may be secrets: the name alone is told.
+fn variables(value: &Value) -> Result<Vec<(String, String)>, Expected> {
+    object(value)?
+        .iter()
+        .map(|(name, value)| match value.as_str() {
+            Some(text) => Ok((name.clone(), text.to_owned())),
+            None => Err(format!("must have a text for `{}`", name.escape_debug())),
+        })
+        .collect()
+}
+
+fn limits(value: &Value) -> Result<LimitOverrides, Expected> {
+    let mut limits = LimitOverrides::default();
+    for (key, value) in object(value)? {
+        let key_text = key.escape_debug();
+        let amount =
+            count(value).ok_or_else(|| format!("needs a whole number for `{key_text}`"))?;
+        limits
+            .set(key, amount)
+            .map_err(|refused| format!("cannot be used: `{key_text}` {refused}"))?;
+    }
+    Ok(limits)
+}
+
+fn client_info(value: &Value) -> Result<Implementation, Expected> {
+    let member = |name: &str| {
+        let text = object(value).ok()?.get(name)?.as_str()?;
+        Some(text.to_owned())
+    };
+    match (member("name"), member("version")) {
+        (Some(name), Some(version)) => Ok(Implementation { name, version }),
+        _ => Err("must be an object with the texts `name` and `version`".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<LoadOptions, String> {
+        decode(text, &Arc::default())
+            .map(|decoded| decoded.options)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let options = options(
+            r#"{"autoRestart": {"maxRetries": 2.0, "backoffMs": 10}, "liveToolList": true, "resident": true,
+                "guardian": false, "replayRepeatableCalls": true, "defaultInheritEnv": ["A"], "expand": "all",
+                "wait": 250, "baseDir": "/b", "cacheDir": "/c", "environment": {"A": "1"}, "secretCommands": true,
+                "limits": {"maxTools": 7}, "clientInfo": {"name": "n", "version": "v"}}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            options.auto_restart,
+            Some(AutoRestart::On {
+                max_retries: Some(2),
+                backoff: Some(Duration::from_millis(10))
+            })
+        );
+        assert_eq!(options.live_tool_list, Some(true));
+        assert!(options.resident && options.replay_repeatable_calls);
+        assert_eq!(options.guardian, Some(false));
+        assert_eq!(options.default_inherit_env, Some(vec!["A".to_owned()]));
+        assert_eq!(options.expand, Some(ExpandMode::All));
+        assert_eq!(options.wait, Wait::For(Duration::from_millis(250)));
+        assert_eq!(options.base_dir, Some("/b".into()));
+        assert_eq!(options.cache_dir, Some("/c".into()));
+        let variables = options.environment.unwrap().variables();
+        assert_eq!(variables, [("A".into(), "1".into())]);
+        assert!(options.secret_commands.is_some());
+        assert_eq!(options.limits.max_tools, Some(7));
+        assert_eq!(options.client_info.unwrap().version, "v");
+    }
+
+    #[test]
+    fn nothing_and_null_are_the_defaults() {
+        for text in ["{}", "null", r#"{"wait": null, "limits": null}"#] {
+            let options = options(text).unwrap();
+            assert_eq!(options.wait, Wait::All);
+            assert!(!options.resident && options.secret_commands.is_none());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named_without_its_value() {
+        for (text, part) in [
+            ("[]", "must be an object"),
+            ("{", "not valid JSON"),
+            (
+                r#"{"waits": 1}"#,
+                "`waits` is not known; there are: autoRestart",
+            ),
+            (r#"{"wait": "soon"}"#, "`wait` must be \"all\""),
+            (r#"{"wait": -1}"#, "`wait` must be"),
+            (
+                r#"{"autoRestart": {"retries": 1}}"#,
+                "`autoRestart` must be",
+            ),
+            (
+                r#"{"environment": {"TOKEN": 7}}"#,
+                "must have a text for `TOKEN`",
+            ),
+            (r#"{"limits": {"maxTool": 1}}"#, "`maxTool` is no limit"),
+            (
+                r#"{"limits": {"maxTools": 0}}"#,
+                "`maxTools` must be at least 1",
+            ),
+            (
+                r#"{"limits": {"maxTools": "many"}}"#,
+                "a whole number for `maxTools`",
+            ),
+            (r#"{"clientInfo": {"name": "n"}}"#, "`name` and `version`"),
+        ] {
+            let error = options(text).err().unwrap();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
