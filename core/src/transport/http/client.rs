@@ -1,14 +1,22 @@
 //! The pooled HTTP client that the connections to one server share, and its redirect rules.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{
-    HeaderMap, HeaderValue, Method, StatusCode,
-    header::{AUTHORIZATION, LOCATION},
+    HeaderMap, HeaderValue, Method, StatusCode, Uri,
+    header::{LOCATION, PROXY_AUTHORIZATION},
 };
-use reqwest::{Body, Request, Response, Url, redirect::Policy};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::{
+    client::{legacy::Client, proxy::matcher::Matcher},
+    rt::{TokioExecutor, TokioTimer},
+};
+use percent_encoding::percent_decode_str;
+use reqwest::{Body, Response, ResponseBuilderExt, Url};
 use rustls::crypto::{CryptoProvider, ring};
 use thiserror::Error;
 use tokio::time::timeout;
@@ -16,21 +24,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     body::{DRAIN_LIMIT_BYTES, DRAIN_TIMEOUT},
+    connector::{Connector, KEEP_ALIVE, KEEP_ALIVE_PROBE},
     failure::RequestFailure,
 };
 
 /// Many servers close an idle connection after 5 s. To give it up first avoids sending into one that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(4);
-/// A peer that vanished without a word is noticed after this and three unanswered probes.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
-const KEEP_ALIVE_PROBE: Duration = Duration::from_secs(10);
-const KEEP_ALIVE_PROBES: u32 = 3;
-const USER_AGENT: &str = concat!("mcp-resident/", env!("CARGO_PKG_VERSION"));
 
 /// A pool of connections. Cheap to clone; the generations of one server use the same.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct HttpClient {
-    client: reqwest::Client,
+    client: Arc<Client<Connector, Full<Bytes>>>,
+    connector: Connector,
     /// Ends what reads in the background.
     ended: CancellationToken,
 }
@@ -45,27 +50,33 @@ pub(crate) struct HttpClientUnavailable {
 impl HttpClient {
     /// A new, empty pool. `connect_timeout` covers name lookup, TCP and TLS.
     pub(crate) fn new(connect_timeout: Duration) -> Result<Self, HttpClientUnavailable> {
+        Self::through(Matcher::from_env(), connect_timeout)
+    }
+
+    fn through(proxies: Matcher, connect_timeout: Duration) -> Result<Self, HttpClientUnavailable> {
         // The host may have installed another one, which is as good.
         let _already_installed = CryptoProvider::install_default(ring::default_provider());
-        let client = reqwest::Client::builder()
-            .user_agent(USER_AGENT)
-            .redirect(Policy::none())
-            // What is sent again is decided here and nowhere below; and each request that may be is copied.
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .connect_timeout(connect_timeout)
+        let provider = CryptoProvider::get_default()
+            .cloned()
+            .unwrap_or_else(|| Arc::new(ring::default_provider()));
+        let connector = Connector::new(provider, proxies, connect_timeout).map_err(|error| {
+            HttpClientUnavailable {
+                reason: error.to_string(),
+            }
+        })?;
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
             .pool_idle_timeout(POOL_IDLE)
-            .tcp_keepalive(KEEP_ALIVE)
-            .tcp_keepalive_interval(KEEP_ALIVE_PROBE)
-            .tcp_keepalive_retries(KEEP_ALIVE_PROBES)
             .http2_keep_alive_interval(KEEP_ALIVE)
             .http2_keep_alive_timeout(KEEP_ALIVE_PROBE)
-            .build()
-            .map_err(|error| HttpClientUnavailable {
-                reason: root_cause(&error),
-            })?;
+            .build(connector.clone());
         let ended = CancellationToken::new();
-        Ok(Self { client, ended })
+        Ok(Self {
+            client: Arc::new(client),
+            connector,
+            ended,
+        })
     }
 
     /// Ends what reads in the background. The sockets go with the last clone.
@@ -103,13 +114,6 @@ impl HttpClient {
         });
     }
 
-    /// Takes user and password out of a URL, as the header that they stand for.
-    pub(in crate::transport) fn take_credentials(&self, url: &mut Url) -> Option<HeaderValue> {
-        let mut request = self.client.get(url.clone()).build().ok()?;
-        *url = request.url().clone();
-        request.headers_mut().remove(AUTHORIZATION)
-    }
-
     /// Sends one request, following redirects within the origin that keep method and body.
     pub(in crate::transport) async fn send(
         &self,
@@ -120,7 +124,7 @@ impl HttpClient {
         redirect_hops: usize,
     ) -> Result<Response, RequestFailure> {
         let response = self
-            .execute(method.clone(), url.clone(), headers.clone(), body.clone())
+            .execute(method.clone(), url, headers, body.clone())
             .await?;
         if !response.status().is_redirection() {
             return Ok(response);
@@ -150,12 +154,7 @@ impl HttpClient {
             }
             self.drain(response);
             response = self
-                .execute(
-                    method.clone(),
-                    target.clone(),
-                    headers.clone(),
-                    body.clone(),
-                )
+                .execute(method.clone(), &target, headers, body.clone())
                 .await?;
             if !response.status().is_redirection() {
                 return Ok(response);
@@ -169,27 +168,80 @@ impl HttpClient {
     async fn execute(
         &self,
         method: Method,
-        url: Url,
-        headers: HeaderMap,
+        url: &Url,
+        headers: &HeaderMap,
         body: Option<Bytes>,
     ) -> Result<Response, RequestFailure> {
-        let mut request = Request::new(method, url);
-        *request.headers_mut() = headers;
-        *request.body_mut() = body.map(Body::from);
-        self.client.execute(request).await.map_err(|error| {
+        let uri = Uri::try_from(url.as_str()).map_err(|error| RequestFailure::NotSent {
+            reason: error.to_string(),
+        })?;
+        let proxy_authorization = self.connector.proxy_authorization(&uri);
+        let mut request = http::Request::new(Full::new(body.unwrap_or_default()));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers.clone();
+        if let Some(authorization) = proxy_authorization {
+            request
+                .headers_mut()
+                .entry(PROXY_AUTHORIZATION)
+                .or_insert(authorization);
+        }
+        let response = self.client.request(request).await.map_err(|error| {
             let reason = root_cause(&error);
-            if error.is_connect() || error.is_builder() {
+            if error.is_connect() {
                 RequestFailure::NotSent { reason }
             } else {
                 RequestFailure::Interrupted { reason }
             }
-        })
+        })?;
+        under_url(response, url)
     }
 }
 
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("HttpClient")
+    }
+}
+
+/// Takes user and password out of a URL, as the header that they stand for.
+pub(in crate::transport) fn take_credentials(url: &mut Url) -> Option<HeaderValue> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let mut plain: Vec<u8> = percent_decode_str(url.username()).collect();
+    plain.push(b':');
+    plain.extend(percent_decode_str(url.password().unwrap_or_default()));
+    // A URL that has credentials has a host, so both can be taken out.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    let mut value =
+        HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(plain))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// The response under the address that it came from, where relative addresses in it start.
+fn under_url(response: http::Response<Incoming>, url: &Url) -> Result<Response, RequestFailure> {
+    let (head, body) = response.into_parts();
+    let mut named = http::Response::builder()
+        .status(head.status)
+        .version(head.version)
+        .url(url.clone());
+    if let Some(headers) = named.headers_mut() {
+        *headers = head.headers;
+    }
+    let named = named.body(Body::wrap(body));
+    named
+        .map(Response::from)
+        .map_err(|error| RequestFailure::Interrupted {
+            reason: error.to_string(),
+        })
+}
+
 /// What went wrong underneath, without the layers that only repeat it, and without the URL.
-pub(in crate::transport) fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: Option<&dyn Error> = error.source();
+pub(in crate::transport) fn root_cause(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error.source();
     let mut text = None;
     while let Some(inner) = cause {
         text = Some(inner.to_string());
@@ -221,5 +273,85 @@ fn redirected(status: StatusCode, target: &Url, reason: &'static str) -> Request
         status,
         target: target.origin().ascii_serialization(),
         reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    /// What a proxy is told for a request to `target`, and what comes of its `answer`.
+    async fn through_proxy(
+        target: &str,
+        answer: &str,
+    ) -> (String, Result<StatusCode, RequestFailure>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = format!("http://me:word@{}", listener.local_addr().unwrap());
+        let proxies = Matcher::builder().all(proxy).build();
+        let client = HttpClient::through(proxies, Duration::from_secs(5)).unwrap();
+        let serving = async {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut heard = Vec::new();
+            while !heard.ends_with(b"\r\n\r\n") {
+                heard.push(socket.read_u8().await.unwrap());
+            }
+            socket.write_all(answer.as_bytes()).await.unwrap();
+            String::from_utf8(heard).unwrap().to_ascii_lowercase()
+        };
+        let url = Url::parse(target).unwrap();
+        let headers = HeaderMap::new();
+        let sending = client.send(Method::GET, &url, &headers, None, 0);
+        let both = async { tokio::join!(serving, sending) };
+        let (heard, response) = timeout(Duration::from_secs(10), both).await.unwrap();
+        (heard, response.map(|response| response.status()))
+    }
+
+    #[tokio::test]
+    async fn a_proxy_gets_the_whole_address_and_its_own_credentials() {
+        let answer = "HTTP/1.1 204 No Content\r\n\r\n";
+        let (heard, status) = through_proxy("http://server.invalid/mcp?a=1", answer).await;
+        assert!(
+            heard.starts_with("get http://server.invalid/mcp?a=1 http/1.1\r\n"),
+            "{heard}"
+        );
+        assert!(
+            heard.contains("proxy-authorization: basic bwu6d29yza==\r\n"),
+            "{heard}"
+        );
+        assert_eq!(status, Ok(StatusCode::NO_CONTENT));
+    }
+
+    #[tokio::test]
+    async fn tls_goes_through_a_tunnel_and_its_refusal_says_that_nothing_was_sent() {
+        let answer = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
+        let (heard, status) = through_proxy("https://server.invalid/mcp", answer).await;
+        assert!(
+            heard.starts_with("connect server.invalid:443 http/1.1\r\n"),
+            "{heard}"
+        );
+        assert!(
+            heard.contains("proxy-authorization: basic bwu6d29yza==\r\n"),
+            "{heard}"
+        );
+        assert!(
+            matches!(status, Err(RequestFailure::NotSent { .. })),
+            "{status:?}"
+        );
+    }
+
+    #[test]
+    fn credentials_in_a_url_become_the_header_that_they_stand_for() {
+        let mut url = Url::parse("https://m%65:w%3Ard@host/mcp").unwrap();
+        let header = take_credentials(&mut url).unwrap();
+        assert_eq!(
+            (header.to_str().unwrap(), url.as_str()),
+            ("Basic bWU6dzpyZA==", "https://host/mcp")
+        );
+        assert_eq!(take_credentials(&mut url), None);
     }
 }

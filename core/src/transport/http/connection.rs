@@ -13,7 +13,7 @@ use super::{
         inbound::{Inbound, Origin, TransportNote},
         preview::Previewer,
     },
-    client::HttpClient,
+    client::{HttpClient, take_credentials},
     failure::RequestFailure,
     headers::{ConnectionHeaders, LAST_EVENT_ID},
     options::HttpOptions,
@@ -53,7 +53,7 @@ impl Connection {
         inbound: Arc<dyn Inbound>,
     ) -> Self {
         let configured = options.url.clone();
-        if let Some(authorization) = client.take_credentials(&mut options.url) {
+        if let Some(authorization) = take_credentials(&mut options.url) {
             options
                 .headers
                 .entry(AUTHORIZATION)

@@ -4,12 +4,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
+    header::{ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, USER_AGENT},
 };
 
 pub(in crate::transport) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(in crate::transport) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+const CLIENT_NAME: &str = concat!("mcp-resident/", env!("CARGO_PKG_VERSION"));
 
 /// What belongs to the protocol or to the framing of HTTP, and so is never taken from the host.
 const RESERVED: [HeaderName; 8] = [
@@ -48,6 +50,9 @@ impl ConnectionHeaders {
         for value in custom.values_mut() {
             value.set_sensitive(true);
         }
+        custom
+            .entry(USER_AGENT)
+            .or_insert(HeaderValue::from_static(CLIENT_NAME));
         let mut post = custom.clone();
         post.insert(
             ACCEPT,

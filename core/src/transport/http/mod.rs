@@ -6,6 +6,7 @@
 pub(super) mod body;
 pub(super) mod client;
 pub(super) mod connection;
+mod connector;
 mod failure;
 mod headers;
 mod listen;
