@@ -17,14 +17,17 @@ use hyper_util::{
 };
 use percent_encoding::percent_decode_str;
 use reqwest::{Body, Response, ResponseBuilderExt, Url};
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::{
+    ClientConfig,
+    crypto::{CryptoProvider, ring},
+};
 use thiserror::Error;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     body::{DRAIN_LIMIT_BYTES, DRAIN_TIMEOUT},
-    connector::{Connector, KEEP_ALIVE, KEEP_ALIVE_PROBE},
+    connector::{Connector, KEEP_ALIVE, KEEP_ALIVE_PROBE, platform_tls},
     failure::RequestFailure,
 };
 
@@ -50,20 +53,19 @@ pub(crate) struct HttpClientUnavailable {
 impl HttpClient {
     /// A new, empty pool. `connect_timeout` covers name lookup, TCP and TLS.
     pub(crate) fn new(connect_timeout: Duration) -> Result<Self, HttpClientUnavailable> {
-        Self::through(Matcher::from_env(), connect_timeout)
-    }
-
-    fn through(proxies: Matcher, connect_timeout: Duration) -> Result<Self, HttpClientUnavailable> {
         // The host may have installed another one, which is as good.
         let _already_installed = CryptoProvider::install_default(ring::default_provider());
         let provider = CryptoProvider::get_default()
             .cloned()
             .unwrap_or_else(|| Arc::new(ring::default_provider()));
-        let connector = Connector::new(provider, proxies, connect_timeout).map_err(|error| {
-            HttpClientUnavailable {
-                reason: error.to_string(),
-            }
+        let tls = platform_tls(provider).map_err(|error| HttpClientUnavailable {
+            reason: error.to_string(),
         })?;
+        Ok(Self::through(tls, Matcher::from_env(), connect_timeout))
+    }
+
+    fn through(tls: ClientConfig, proxies: Matcher, connect_timeout: Duration) -> Self {
+        let connector = Connector::new(tls, proxies, connect_timeout);
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -72,11 +74,11 @@ impl HttpClient {
             .http2_keep_alive_timeout(KEEP_ALIVE_PROBE)
             .build(connector.clone());
         let ended = CancellationToken::new();
-        Ok(Self {
+        Self {
             client: Arc::new(client),
             connector,
             ended,
-        })
+        }
     }
 
     /// Ends what reads in the background. The sockets go with the last clone.
@@ -277,81 +279,4 @@ fn redirected(status: StatusCode, target: &Url, reason: &'static str) -> Request
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::{
-        io::{AsyncReadExt, AsyncWriteExt},
-        net::TcpListener,
-    };
-
-    use super::*;
-
-    /// What a proxy is told for a request to `target`, and what comes of its `answer`.
-    async fn through_proxy(
-        target: &str,
-        answer: &str,
-    ) -> (String, Result<StatusCode, RequestFailure>) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let proxy = format!("http://me:word@{}", listener.local_addr().unwrap());
-        let proxies = Matcher::builder().all(proxy).build();
-        let client = HttpClient::through(proxies, Duration::from_secs(5)).unwrap();
-        let serving = async {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let mut heard = Vec::new();
-            while !heard.ends_with(b"\r\n\r\n") {
-                heard.push(socket.read_u8().await.unwrap());
-            }
-            socket.write_all(answer.as_bytes()).await.unwrap();
-            String::from_utf8(heard).unwrap().to_ascii_lowercase()
-        };
-        let url = Url::parse(target).unwrap();
-        let headers = HeaderMap::new();
-        let sending = client.send(Method::GET, &url, &headers, None, 0);
-        let both = async { tokio::join!(serving, sending) };
-        let (heard, response) = timeout(Duration::from_secs(10), both).await.unwrap();
-        (heard, response.map(|response| response.status()))
-    }
-
-    #[tokio::test]
-    async fn a_proxy_gets_the_whole_address_and_its_own_credentials() {
-        let answer = "HTTP/1.1 204 No Content\r\n\r\n";
-        let (heard, status) = through_proxy("http://server.invalid/mcp?a=1", answer).await;
-        assert!(
-            heard.starts_with("get http://server.invalid/mcp?a=1 http/1.1\r\n"),
-            "{heard}"
-        );
-        assert!(
-            heard.contains("proxy-authorization: basic bwu6d29yza==\r\n"),
-            "{heard}"
-        );
-        assert_eq!(status, Ok(StatusCode::NO_CONTENT));
-    }
-
-    #[tokio::test]
-    async fn tls_goes_through_a_tunnel_and_its_refusal_says_that_nothing_was_sent() {
-        let answer = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
-        let (heard, status) = through_proxy("https://server.invalid/mcp", answer).await;
-        assert!(
-            heard.starts_with("connect server.invalid:443 http/1.1\r\n"),
-            "{heard}"
-        );
-        assert!(
-            heard.contains("proxy-authorization: basic bwu6d29yza==\r\n"),
-            "{heard}"
-        );
-        assert!(
-            matches!(status, Err(RequestFailure::NotSent { .. })),
-            "{status:?}"
-        );
-    }
-
-    #[test]
-    fn credentials_in_a_url_become_the_header_that_they_stand_for() {
-        let mut url = Url::parse("https://m%65:w%3Ard@host/mcp").unwrap();
-        let header = take_credentials(&mut url).unwrap();
-        assert_eq!(
-            (header.to_str().unwrap(), url.as_str()),
-            ("Basic bWU6dzpyZA==", "https://host/mcp")
-        );
-        assert_eq!(take_credentials(&mut url), None);
-    }
-}
+mod tests;

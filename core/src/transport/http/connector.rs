@@ -35,6 +35,14 @@ type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Connector(Arc<Ways>);
 
+/// TLS that trusts whom the operating system trusts.
+pub(super) fn platform_tls(provider: Arc<CryptoProvider>) -> Result<ClientConfig, rustls::Error> {
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_platform_verifier()?
+        .with_no_client_auth())
+}
+
 /// All that a way to a server can need.
 struct Ways {
     direct: HttpsConnector<HttpConnector>,
@@ -47,15 +55,7 @@ struct Ways {
 
 impl Connector {
     /// `timeout` covers name lookup, TCP, the proxy and TLS.
-    pub(super) fn new(
-        provider: Arc<CryptoProvider>,
-        proxies: Matcher,
-        timeout: Duration,
-    ) -> Result<Self, rustls::Error> {
-        let plain_tls = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_platform_verifier()?
-            .with_no_client_auth();
+    pub(super) fn new(plain_tls: ClientConfig, proxies: Matcher, timeout: Duration) -> Self {
         let mut tls = plain_tls.clone();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let tls = Arc::new(tls);
@@ -66,13 +66,13 @@ impl Connector {
         tcp.set_keepalive(Some(KEEP_ALIVE));
         tcp.set_keepalive_interval(Some(KEEP_ALIVE_PROBE));
         tcp.set_keepalive_retries(Some(KEEP_ALIVE_PROBES));
-        Ok(Self(Arc::new(Ways {
+        Self(Arc::new(Ways {
             direct: HttpsConnector::from((tcp.clone(), Arc::clone(&tls))),
             to_proxy: HttpsConnector::from((tcp, plain_tls)),
             tls,
             proxies,
             timeout,
-        })))
+        }))
     }
 
     /// What a request to this address must carry as `Proxy-Authorization`. A tunnel has it in its own request.
