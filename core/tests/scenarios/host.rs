@@ -1,6 +1,6 @@
 //! The host program for Rust: does through the public API what the driver asks, and tells what it saw.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,15 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcp_resident::{
-    Answer, Arguments, CallContext, CancellationToken, ConfigInput, Error, Event, LoadOptions,
-    McpSource, RawJson, Reason, Request, State, Subscription, Tool, list_mcp_tools, load_mcp,
+    Answer, Arguments, CallContext, CancellationToken, ConfigInput, Error, Event, McpSource,
+    RawJson, Reason, Request, State, Subscription, Tool, list_mcp_tools, load_mcp,
 };
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::options::Options;
+use crate::asked::{Asked, Given};
 
 /// Serves the driver until its requests end.
 pub(crate) fn run() -> ExitCode {
@@ -25,25 +23,20 @@ pub(crate) fn run() -> ExitCode {
     };
     let host = Arc::new(Host::default());
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let Ok(mut fields) = serde_json::from_str(&line).map(Fields) else {
-            return ExitCode::FAILURE;
-        };
-        let Ok(id) = fields.take("id") else {
-            return ExitCode::FAILURE;
-        };
+        let (id, asked) = Asked::read(&line);
         let (host, cancel) = (Arc::clone(&host), CancellationToken::new());
         // Before the next request is read, which may be the one to cancel this.
         lock(&host.running).insert(id, cancel.clone());
         runtime.spawn(async move {
-            let answer = match host.carry_out(fields, cancel).await {
-                Ok(value) => json!({ "id": id, "ok": value }),
-                Err(Failed::Library(error)) => json!({ "id": id, "error": error }),
-                Err(Failed::Host(message)) => {
-                    json!({ "id": id, "error": { "kind": "host", "message": message } })
-                }
+            let done = match asked {
+                Ok(asked) => host.carry_out(asked, cancel).await,
+                Err(error) => Err(error.to_string().into()),
             };
             lock(&host.running).remove(&id);
-            tell(&answer);
+            tell(&match done {
+                Ok(value) => json!({ "id": id, "ok": value }),
+                Err(Failed(error)) => json!({ "id": id, "error": error }),
+            });
         });
     }
     runtime.shutdown_background();
@@ -52,184 +45,143 @@ pub(crate) fn run() -> ExitCode {
 
 #[derive(Default)]
 struct Host {
-    /// What was loaded last, and its observer.
-    source: Mutex<Option<(Arc<McpSource>, Subscription)>>,
+    /// What was loaded last.
+    source: Mutex<Option<Arc<McpSource>>>,
+    observer: Mutex<Option<Subscription>>,
     remembered: Mutex<HashMap<String, Vec<Arc<Tool>>>>,
     running: Mutex<HashMap<u64, CancellationToken>>,
     questions: Mutex<Vec<Option<oneshot::Sender<Given>>>>,
 }
 
-/// The answer to a question.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Given {
-    ok: bool,
-    data: Option<Value>,
-    reason: Option<String>,
-}
-
-enum Failed {
-    Library(Error),
-    /// A defect of this program or of the driver.
-    Host(String),
-}
+/// An error as the driver is told of it.
+struct Failed(Value);
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
-        Self::Library(error)
+        Self(json!(error))
+    }
+}
+
+/// A defect of this program or of the driver.
+impl From<String> for Failed {
+    fn from(message: String) -> Self {
+        Self(json!({ "kind": "host", "message": message }))
     }
 }
 
 impl Host {
     async fn carry_out(
         self: &Arc<Self>,
-        mut fields: Fields,
+        asked: Asked,
         cancel: CancellationToken,
     ) -> Result<Value, Failed> {
-        let verb: String = fields.take("do")?;
-        let done = match verb.as_str() {
+        match asked.verb.as_str() {
             "load" => {
-                let (config, mut options) = (fields.config()?, fields.options()?);
-                if fields.take("asks")? {
-                    let host = Arc::clone(self);
-                    options.wait_for = Some(Arc::new(move |request| {
-                        let host = Arc::clone(&host);
-                        async move { host.ask(request).await }
-                    }));
-                }
+                let mut options = asked.options.decode()?;
                 options.cancel = Some(cancel);
-                fields.finish()?;
-                let source = Arc::new(load_mcp(config, options).await?);
+                if asked.asks {
+                    let host = Arc::clone(self);
+                    options.wait_for = Some(Arc::new(move |request| host.clone().ask(request)));
+                }
+                *lock(&self.observer) = None;
+                let source = load_mcp(config(asked.config), options).await?;
                 let observer = source.on_event(|event: &Event| tell(&json!({ "event": event })));
-                *lock(&self.source) = Some((source, observer));
-                Value::Null
+                *lock(&self.observer) = Some(observer);
+                *lock(&self.source) = Some(Arc::new(source));
             }
             "inventory" => {
-                let (config, options) = (fields.config()?, fields.options()?);
-                fields.finish()?;
-                json!(
-                    list_mcp_tools(config, options)
-                        .await?
-                        .iter()
-                        .map(|entry| {
-                            let error = entry.error.as_ref().map(Error::to_string);
-                            let tools = entry.tools.iter().map(|tool| {
-                        json!({ "name": tool.name, "description": tool.description })
-                    });
-                            json!({
-                                "server": entry.server, "status": entry.status, "error": error,
-                                "tools": tools.collect::<Vec<_>>(),
-                            })
-                        })
-                        .collect::<Vec<_>>()
-                )
+                let options = asked.options.decode()?;
+                let mut entries = json!(list_mcp_tools(config(asked.config), options).await?);
+                for entry in entries.as_array_mut().into_iter().flatten() {
+                    entry["error"] = entry["error"]["message"].take();
+                }
+                return Ok(entries);
             }
             "cancel" => {
-                let request: u64 = fields.take("request")?;
-                if let Some(running) = lock(&self.running).get(&request) {
+                if let Some(running) = lock(&self.running).get(&asked.request) {
                     running.cancel();
                 }
-                Value::Null
             }
             "answer" => {
-                let (question, given): (usize, Given) =
-                    (fields.take("question")?, fields.take("answer")?);
                 let waiting = lock(&self.questions)
-                    .get_mut(question)
+                    .get_mut(asked.question)
                     .and_then(Option::take);
-                // Who no longer waits need not know.
-                let _ = waiting.map(|waiting| waiting.send(given));
-                Value::Null
+                if let (Some(waiting), Some(answer)) = (waiting, asked.answer) {
+                    // Who no longer waits need not know.
+                    let _ = waiting.send(answer);
+                }
             }
-            _ => self.with_source(&verb, &mut fields, &cancel).await?,
-        };
-        fields.finish()?;
-        Ok(done)
+            _ => return self.with_source(asked, cancel).await,
+        }
+        Ok(Value::Null)
     }
 
-    async fn with_source(
-        &self,
-        verb: &str,
-        fields: &mut Fields,
-        cancel: &CancellationToken,
-    ) -> Result<Value, Failed> {
-        let source = lock(&self.source)
-            .as_ref()
-            .map(|(source, _)| source.clone());
-        let source = source.ok_or_else(|| Failed::Host("nothing is loaded".to_owned()))?;
-        Ok(match verb {
+    async fn with_source(&self, asked: Asked, cancel: CancellationToken) -> Result<Value, Failed> {
+        let source = lock(&self.source).clone();
+        let source = source.ok_or_else(|| "nothing is loaded".to_owned())?;
+        let server = asked.server.as_deref();
+        let named = server.unwrap_or_default();
+        Ok(match asked.verb.as_str() {
             "execute" => {
-                let (tool, since) = (fields.take("tool")?, fields.take("remembered")?);
-                let arguments: Option<RawJson> = fields.take("arguments")?;
-                let timeout_ms: Option<u64> = fields.take("timeoutMs")?;
-                let mut context = CallContext::with_cancel(cancel.clone());
-                context.timeout = timeout_ms.map(Duration::from_millis);
-                let tool = self.tool(&source, tool, since)?;
-                let arguments = arguments.map(Arguments::from).unwrap_or_default();
+                let tool = self.tool(&source, &asked.tool, asked.remembered.as_deref())?;
+                let arguments = asked.arguments.map(Arguments::from).unwrap_or_default();
+                let mut context = CallContext::with_cancel(cancel);
+                context.timeout = asked.timeout_ms.map(Duration::from_millis);
                 let result = tool.execute(arguments, context).await;
-                json!({
-                    "output": result.output, "isError": result.is_error, "metadata": result.metadata,
-                })
+                let (output, is_error) = (result.output, result.is_error);
+                json!({ "output": output, "isError": is_error, "metadata": result.metadata })
             }
-            "start" => json!(source.start(&fields.server()?, Some(cancel)).await?),
-            "stop" => json!(source.stop(&fields.server()?).await?),
-            "restart" => json!(source.restart(&fields.server()?, Some(cancel)).await?),
-            "refresh" => {
-                let server: Option<String> = fields.take("server")?;
-                json!(source.refresh(server.as_deref()).await?)
-            }
+            "start" => json!(source.start(named, Some(&cancel)).await?),
+            "stop" => json!(source.stop(named).await?),
+            "restart" => json!(source.restart(named, Some(&cancel)).await?),
+            "refresh" => json!(source.refresh(server).await?),
             "wait_for" => {
-                let states: Vec<String> = fields.take("states")?;
-                let states: Vec<State> = states.iter().map(|name| state(name)).collect::<Result<_, _>>()?;
-                let limit = Duration::from_millis(fields.take("timeoutMs")?);
-                json!(source.wait_for(&fields.server()?, &states, limit).await?)
+                let states = [
+                    State::Stopped,
+                    State::Starting,
+                    State::Running,
+                    State::Error,
+                ];
+                let wanted = |state: &State| asked.states.iter().any(|name| name == state.as_str());
+                let states: Vec<State> = states.into_iter().filter(wanted).collect();
+                let limit = Duration::from_millis(asked.timeout_ms.unwrap_or_default());
+                json!(source.wait_for(named, &states, limit).await?)
             }
             "close" => json!(source.close().await),
-            "tools" => source.tools().iter().map(|tool| json!({
-                "name": tool.name(), "description": tool.description(),
-                "server": tool.server(), "serverTool": tool.server_tool(),
-                "inputSchema": tool.input_schema().as_str(), "serverSchema": tool.server_schema().as_str(),
-            })).collect(),
+            "tools" => source.tools().iter().map(|tool| as_text(tool)).collect(),
             "status" => json!(source.status()),
-            "state" => json!(source.state(&fields.server()?)?),
+            "state" => json!(source.state(named)?),
             "info" => {
-                let info = source.info(&fields.server()?)?;
-                let mut value = json!(info);
-                value["lastError"] = json!(info.last_error.as_ref().map(Error::to_string));
-                value
+                let mut info = json!(source.info(named)?);
+                info["lastError"] = info["lastError"]["message"].take();
+                info
             }
             "problems" => json!(source.problems()),
-            "events" => json!(source.events(fields.take("after")?)),
+            "events" => json!(source.events(asked.after)),
             "remember" => {
-                lock(&self.remembered).insert(fields.take("label")?, source.tools());
+                lock(&self.remembered).insert(asked.label, source.tools());
                 Value::Null
             }
             "same_tool" => {
-                let (tool, since): (String, String) = (fields.take("tool")?, fields.take("since")?);
-                let now = self.tool(&source, tool.clone(), None)?;
-                json!(Arc::ptr_eq(&now, &self.tool(&source, tool, Some(since))?))
+                let then = self.tool(&source, &asked.tool, Some(&asked.since))?;
+                json!(Arc::ptr_eq(&self.tool(&source, &asked.tool, None)?, &then))
             }
-            _ => return Err(Failed::Host(format!("no request is called {verb:?}"))),
+            verb => return Err(format!("no request is called {verb:?}").into()),
         })
     }
 
     /// The tool as it is now, or as it was when the tools were remembered.
-    fn tool(
-        &self,
-        source: &McpSource,
-        name: String,
-        since: Option<String>,
-    ) -> Result<Arc<Tool>, Failed> {
-        let found = match since {
-            None => source.tool(&name),
+    fn tool(&self, now: &McpSource, name: &str, then: Option<&str>) -> Result<Arc<Tool>, Failed> {
+        let found = match then {
+            None => now.tool(name),
             Some(label) => lock(&self.remembered)
-                .get(&label)
+                .get(label)
                 .and_then(|tools| tools.iter().find(|tool| tool.name() == name).cloned()),
         };
-        found.ok_or_else(|| Failed::Host(format!("there is no tool {name:?}")))
+        found.ok_or_else(|| format!("there is no tool {name:?}").into())
     }
 
-    async fn ask(&self, request: Request) -> Answer {
+    async fn ask(self: Arc<Self>, request: Request) -> Answer {
         let (sender, answer) = oneshot::channel();
         let question = {
             let mut questions = lock(&self.questions);
@@ -237,70 +189,31 @@ impl Host {
             questions.len() - 1
         };
         tell(&json!({ "question": question, "request": request }));
-        match answer.await {
-            Ok(Given { ok: true, data, .. }) => {
-                Answer::accept(request.id, data.as_ref().map(RawJson::from))
-            }
-            Ok(Given { reason, .. }) => Answer::refuse(
-                request.id,
-                match reason.as_deref() {
-                    Some("declined") => Reason::Declined,
-                    Some("expired") => Reason::Expired,
-                    _ => Reason::Cancelled,
-                },
-            ),
-            Err(_) => Answer::refuse(request.id, Reason::Cancelled),
+        let given = answer.await.unwrap_or_default();
+        if given.ok {
+            return Answer::accept(request.id, given.data.as_ref().map(RawJson::from));
         }
+        let reasons = [Reason::Declined, Reason::Expired];
+        let reason = reasons
+            .into_iter()
+            .find(|reason| reason.as_str() == given.reason);
+        Answer::refuse(request.id, reason.unwrap_or(Reason::Cancelled))
     }
 }
 
-/// The fields of a request, as they are written.
-struct Fields(BTreeMap<String, RawJson>);
-
-impl Fields {
-    /// Takes a field; one that is not there reads as `null`.
-    fn take<T: DeserializeOwned>(&mut self, field: &str) -> Result<T, Failed> {
-        let value = self.0.remove(field);
-        serde_json::from_str(value.as_ref().map_or("null", RawJson::as_str))
-            .map_err(|error| Failed::Host(format!("{field}: {error}")))
-    }
-
-    fn server(&mut self) -> Result<String, Failed> {
-        self.take("server")
-    }
-
-    fn config(&mut self) -> Result<ConfigInput, Failed> {
-        Ok(match self.take("config")? {
-            Value::String(path) => PathBuf::from(path).into(),
-            object => object.into(),
-        })
-    }
-
-    fn options(&mut self) -> Result<LoadOptions, Failed> {
-        self.take::<Options>("options")?
-            .decode()
-            .map_err(Failed::Host)
-    }
-
-    /// Nothing may be left: a misspelt field would silently change what the driver asks for.
-    fn finish(&self) -> Result<(), Failed> {
-        let left = self.0.keys().next();
-        left.map_or(Ok(()), |field| {
-            Err(Failed::Host(format!("unknown field {field:?}")))
-        })
-    }
+/// A tool with its schemas as the library gives them.
+fn as_text(tool: &Tool) -> Value {
+    let mut value = json!(tool);
+    value["inputSchema"] = json!(tool.input_schema().as_str());
+    value["serverSchema"] = json!(tool.server_schema().as_str());
+    value
 }
 
-fn state(name: &str) -> Result<State, Failed> {
-    [
-        State::Stopped,
-        State::Starting,
-        State::Running,
-        State::Error,
-    ]
-    .into_iter()
-    .find(|state| state.as_str() == name)
-    .ok_or_else(|| Failed::Host(format!("no state is called {name:?}")))
+fn config(config: Value) -> ConfigInput {
+    match config {
+        Value::String(path) => PathBuf::from(path).into(),
+        object => object.into(),
+    }
 }
 
 /// Writes a line. When the driver is gone there is nobody to tell.

@@ -5,6 +5,7 @@
 //! The driver is a part of the fixtures, and the same for all languages. This program starts it, and is the host
 //! program for Rust that the driver starts in turn. What a host does is in the README of the fixtures.
 
+mod asked;
 mod host;
 mod options;
 
