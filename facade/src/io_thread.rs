@@ -7,9 +7,10 @@
 //! A process that is forked has none of its parent's threads. Whoever used this library before the fork gets
 //! [`ErrorKind::Forked`] after it, instead of waiting for ever.
 
+use std::mem;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -42,9 +43,17 @@ pub(crate) struct IoThread {
     /// Ends every load that runs.
     ending: CancellationToken,
     /// Sources to close at [`shut_down`].
-    sources: Mutex<Vec<Weak<McpSource>>>,
+    tenants: Mutex<Vec<Weak<Tenant>>>,
+    /// Fails when the thread has ended.
+    ended: Mutex<Option<Receiver<()>>>,
     wakes: Arc<Wakes>,
     end: Mutex<Option<oneshot::Sender<Option<LastAct>>>>,
+}
+
+/// A source as long as it is open.
+pub(crate) struct Tenant {
+    pub(crate) source: McpSource,
+    lease: Mutex<Option<Lease>>,
 }
 
 /// Queues whose hosts are to be woken when what is ready has been done.
@@ -103,19 +112,48 @@ pub fn shut_down(limit: Duration) -> bool {
         return true;
     };
     thread.ending.cancel();
-    let sources: Vec<_> = lock(&thread.sources)
-        .drain(..)
-        .filter_map(|source| source.upgrade())
+    let tenants: Vec<_> = mem::take(&mut *lock(&thread.tenants))
+        .into_iter()
+        .filter_map(|tenant| tenant.upgrade())
         .collect();
-    let (ended, end) = mpsc::channel::<()>();
+    let ended = lock(&thread.ended).take();
     let runtime = thread.runtime.clone();
     runtime.spawn(async move {
-        join_all(sources.iter().map(|source| source.close())).await;
-        drop(sources);
-        release(thread, move || drop(ended));
+        join_all(tenants.iter().map(|tenant| tenant.source.close())).await;
+        for tenant in tenants {
+            tenant.move_out();
+        }
+        drop(thread);
     });
-    // Others that still hold leases end by themselves now; the wait is for the orderly close.
-    end.recv_timeout(limit) == Err(RecvTimeoutError::Disconnected)
+    // Whatever else runs ends now, since its source is closed or its load cancelled.
+    ended.is_none_or(|ended| ended.recv_timeout(limit) == Err(RecvTimeoutError::Disconnected))
+}
+
+impl Tenant {
+    pub(crate) fn new(source: McpSource, lease: Lease) -> Arc<Self> {
+        let tenants = Arc::clone(&lease);
+        let tenant = Arc::new(Self {
+            source,
+            lease: Mutex::new(Some(lease)),
+        });
+        let mut tenants = lock(&tenants.tenants);
+        tenants.retain(|tenant| tenant.strong_count() > 0);
+        tenants.push(Arc::downgrade(&tenant));
+        drop(tenants);
+        tenant
+    }
+
+    /// The thread, while the source is open; after that, one for what is answered with an error.
+    pub(crate) fn lease(&self) -> Result<Lease, Error> {
+        refuse_forked()?;
+        let own = lock(&self.lease).clone();
+        own.map_or_else(lease, Ok)
+    }
+
+    /// Gives the lease up. Nothing of the source runs any more, or whoever takes the lease ends it.
+    pub(crate) fn move_out(&self) -> Option<Lease> {
+        lock(&self.lease).take()
+    }
 }
 
 impl IoThread {
@@ -126,17 +164,19 @@ impl IoThread {
             .thread_name(THREAD_NAME)
             .build()?;
         let wakes = Arc::new(Wakes::default());
-        let (end, ended) = oneshot::channel();
+        let (end, to_end) = oneshot::channel();
+        let (ended, has_ended) = mpsc::channel();
         let thread = Arc::new(Self {
             runtime: runtime.handle().clone(),
             ending: CancellationToken::new(),
-            sources: Mutex::default(),
+            tenants: Mutex::default(),
+            ended: Mutex::new(Some(has_ended)),
             wakes: Arc::clone(&wakes),
             end: Mutex::new(Some(end)),
         });
         thread::Builder::new()
             .name(THREAD_NAME.to_owned())
-            .spawn(move || run(runtime, wakes, ended))?;
+            .spawn(move || run(runtime, &wakes, to_end, ended))?;
         Ok(thread)
     }
 
@@ -147,13 +187,6 @@ impl IoThread {
     /// A token that is cancelled when the process ends.
     pub(crate) fn cancellation(&self) -> CancellationToken {
         self.ending.child_token()
-    }
-
-    /// Remembers a source that a host may forget to close.
-    pub(crate) fn remember(&self, source: &Arc<McpSource>) {
-        let mut sources = lock(&self.sources);
-        sources.retain(|source| source.strong_count() > 0);
-        sources.push(Arc::downgrade(source));
     }
 
     /// Wakes a queue's host once everything that is ready now has been done.
@@ -177,7 +210,14 @@ impl Drop for IoThread {
 }
 
 /// The thread's whole life.
-fn run(runtime: Runtime, wakes: Arc<Wakes>, end: oneshot::Receiver<Option<LastAct>>) {
+///
+/// It holds `_ended` until it returns.
+fn run(
+    runtime: Runtime,
+    wakes: &Wakes,
+    end: oneshot::Receiver<Option<LastAct>>,
+    _ended: Sender<()>,
+) {
     let last_act = runtime.block_on(async {
         tokio::select! {
             last_act = end => last_act.ok().flatten(),
@@ -201,7 +241,7 @@ impl Wakes {
     }
 
     fn wake_all(&self) {
-        let due = std::mem::take(&mut *lock(&self.due));
+        let due = mem::take(&mut *lock(&self.due));
         for queue in due {
             queue.wake();
         }

@@ -15,7 +15,7 @@ use mcp_resident::{
 };
 
 use crate::environment::SharedEnvironment;
-use crate::io_thread::{self, IoThread, Lease, lock};
+use crate::io_thread::{self, Lease, Tenant, lock};
 use crate::operation::{OperationId, Outcome, start, start_last};
 use crate::question::Asker;
 use crate::queue::{Queue, SubscriptionId, next_id};
@@ -41,12 +41,10 @@ pub enum Interest {
 /// Operations report to the queue that they are given. Dropping a source that was not closed closes it in the
 /// background.
 pub struct Source {
-    source: Arc<McpSource>,
+    tenant: Arc<Tenant>,
     environment: Arc<SharedEnvironment>,
     tools: Mutex<ToolShelf>,
     observers: Mutex<HashMap<SubscriptionId, Observer>>,
-    /// Until it is closed.
-    lease: Mutex<Option<Lease>>,
 }
 
 /// One observer, and how far it has come.
@@ -105,65 +103,62 @@ pub fn inventory(queue: &Arc<Queue>, request: LoadRequest) -> Result<OperationId
 
 impl Source {
     fn new(source: McpSource, environment: Arc<SharedEnvironment>, lease: Lease) -> Arc<Self> {
-        let source = Arc::new(source);
-        lease.remember(&source);
         Arc::new(Self {
-            source,
+            tenant: Tenant::new(source, lease),
             environment,
             tools: Mutex::default(),
             observers: Mutex::default(),
-            lease: Mutex::new(Some(lease)),
         })
     }
 
     /// All tools as they are now, in order. A tool that did not change is the same object as before.
     pub fn tools(self: &Arc<Self>) -> Arc<[Arc<Tool>]> {
-        lock(&self.tools).tools(self, &self.source.catalog())
+        lock(&self.tools).tools(self, &self.tenant.source.catalog())
     }
 
     /// The tool that a model knows by this name.
     pub fn tool(self: &Arc<Self>, name: &str) -> Option<Arc<Tool>> {
-        lock(&self.tools).tool(self, &self.source.catalog(), name)
+        lock(&self.tools).tool(self, &self.tenant.source.catalog(), name)
     }
 
     /// The server, and the tool's own name on it, behind a name for models.
     pub fn owner_of(&self, name: &str) -> Option<(String, String)> {
-        self.source.owner_of(name)
+        self.tenant.source.owner_of(name)
     }
 
     /// The name for models of a server's tool.
     pub fn name_of(&self, server: &str, tool: &str) -> Option<String> {
-        self.source.name_of(server, tool)
+        self.tenant.source.name_of(server, tool)
     }
 
     /// The names of all servers, in the order of the configuration.
     pub fn servers(&self) -> Vec<String> {
-        self.source.servers()
+        self.tenant.source.servers()
     }
 
     /// How the newest attempt of each server ended.
     pub fn status(&self) -> BTreeMap<String, Status> {
-        self.source.status()
+        self.tenant.source.status()
     }
 
     /// A server's state.
     pub fn state(&self, server: &str) -> Result<State, Error> {
-        self.source.state(server)
+        self.tenant.source.state(server)
     }
 
     /// What is known of a server.
     pub fn info(&self, server: &str) -> Result<ServerInfo, Error> {
-        self.source.info(server)
+        self.tenant.source.info(server)
     }
 
     /// What is wrong in the configuration.
     pub fn problems(&self) -> &[ConfigProblem] {
-        self.source.problems()
+        self.tenant.source.problems()
     }
 
     /// The newest events after `sequence`, oldest first; 0 gives all that are kept.
     pub fn events(&self, sequence: u64) -> Vec<Event> {
-        self.source.events(sequence)
+        self.tenant.source.events(sequence)
     }
 
     /// Replaces the variables that servers started from now on see, in a source that was loaded with `environment`.
@@ -173,30 +168,30 @@ impl Source {
 
     /// Connects a server. [`Outcome::Done`].
     pub fn start(&self, queue: &Arc<Queue>, server: &str) -> Result<OperationId, Error> {
-        self.lifecycle(queue, server, |source, server, token| async move {
-            source.start(&server, Some(&token)).await
+        self.lifecycle(queue, server, |tenant, server, token| async move {
+            tenant.source.start(&server, Some(&token)).await
         })
     }
 
     /// Disconnects a server. [`Outcome::Done`].
     pub fn stop(&self, queue: &Arc<Queue>, server: &str) -> Result<OperationId, Error> {
-        self.lifecycle(queue, server, |source, server, _| async move {
-            source.stop(&server).await
+        self.lifecycle(queue, server, |tenant, server, _| async move {
+            tenant.source.stop(&server).await
         })
     }
 
     /// Disconnects a server and connects it again. [`Outcome::Done`].
     pub fn restart(&self, queue: &Arc<Queue>, server: &str) -> Result<OperationId, Error> {
-        self.lifecycle(queue, server, |source, server, token| async move {
-            source.restart(&server, Some(&token)).await
+        self.lifecycle(queue, server, |tenant, server, token| async move {
+            tenant.source.restart(&server, Some(&token)).await
         })
     }
 
     /// Lists a server's tools again, or those of all that are connected. [`Outcome::Done`].
     pub fn refresh(&self, queue: &Arc<Queue>, server: Option<&str>) -> Result<OperationId, Error> {
         let server = server.map(str::to_owned);
-        self.operation(queue, move |source, token| async move {
-            Outcome::Done(unless_cancelled(&token, source.refresh(server.as_deref())).await)
+        self.operation(queue, move |tenant, token| async move {
+            Outcome::Done(unless_cancelled(&token, tenant.source.refresh(server.as_deref())).await)
         })
     }
 
@@ -209,8 +204,8 @@ impl Source {
         timeout: Duration,
     ) -> Result<OperationId, Error> {
         let (server, states) = (server.to_owned(), states.to_vec());
-        self.operation(queue, move |source, token| async move {
-            let reached = source.wait_for(&server, &states, timeout);
+        self.operation(queue, move |tenant, token| async move {
+            let reached = tenant.source.wait_for(&server, &states, timeout);
             Outcome::Reached(unless_cancelled(&token, reached).await)
         })
     }
@@ -220,12 +215,16 @@ impl Source {
     pub fn close(&self, queue: &Arc<Queue>) -> Result<OperationId, Error> {
         let lease = self.lease()?;
         // The operation's own lease is the last one, if nobody else has any.
-        *lock(&self.lease) = None;
-        let source = Arc::clone(&self.source);
+        self.tenant.move_out();
+        let tenant = Arc::clone(&self.tenant);
         let observers = mem::take(&mut *lock(&self.observers));
         Ok(start_last(queue, lease, async move {
-            source.close().await;
-            let last = source.events(0).last().map_or(0, |event| event.sequence);
+            tenant.source.close().await;
+            let last = tenant
+                .source
+                .events(0)
+                .last()
+                .map_or(0, |event| event.sequence);
             caught_up(&observers, last).await;
             Outcome::Done(Ok(()))
         }))
@@ -242,7 +241,7 @@ impl Source {
         let (queue, thread) = (Arc::clone(queue), Arc::downgrade(&lease));
         let reached = Arc::new(AtomicU64::new(0));
         let seen = Arc::clone(&reached);
-        let subscription = self.source.on_event(move |event| {
+        let subscription = self.tenant.source.on_event(move |event| {
             seen.store(event.sequence, Ordering::Relaxed);
             if interest.includes(event)
                 && let Some(thread) = thread.upgrade()
@@ -263,25 +262,22 @@ impl Source {
         lock(&self.observers).remove(&subscription);
     }
 
-    /// The I/O thread of this source; after the close, one for what is answered with an error.
     pub(crate) fn lease(&self) -> Result<Lease, Error> {
-        io_thread::refuse_forked()?;
-        let own = lock(&self.lease).clone();
-        own.map_or_else(io_thread::lease, Ok)
+        self.tenant.lease()
     }
 
     fn lifecycle<F>(
         &self,
         queue: &Arc<Queue>,
         server: &str,
-        work: impl FnOnce(Arc<McpSource>, String, CancellationToken) -> F + Send + 'static,
+        work: impl FnOnce(Arc<Tenant>, String, CancellationToken) -> F + Send + 'static,
     ) -> Result<OperationId, Error>
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
     {
         let server = server.to_owned();
-        self.operation(queue, move |source, token| {
-            let work = work(source, server, token);
+        self.operation(queue, move |tenant, token| {
+            let work = work(tenant, server, token);
             async move { Outcome::Done(work.await) }
         })
     }
@@ -289,15 +285,14 @@ impl Source {
     fn operation<F>(
         &self,
         queue: &Arc<Queue>,
-        work: impl FnOnce(Arc<McpSource>, CancellationToken) -> F + Send + 'static,
+        work: impl FnOnce(Arc<Tenant>, CancellationToken) -> F + Send + 'static,
     ) -> Result<OperationId, Error>
     where
         F: Future<Output = Outcome> + Send + 'static,
     {
         let lease = self.lease()?;
         let token = CancellationToken::new();
-        let source = Arc::clone(&self.source);
-        let work = work(source, token.clone());
+        let work = work(Arc::clone(&self.tenant), token.clone());
         Ok(start(queue, lease, token, move |_, _| work))
     }
 }
@@ -314,26 +309,26 @@ impl Interest {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        let Some(lease) = lock(&self.lease).take() else {
+        let Some(lease) = self.tenant.move_out() else {
             return;
         };
-        let source = Arc::clone(&self.source);
+        let tenant = Arc::clone(&self.tenant);
         if io_thread::refuse_forked().is_err() {
-            // Everything of it belongs to the parent. Its own drop would wait for a thread that is not here.
-            mem::forget((source, lease));
+            // Everything of it belongs to the parent. Its own drop would ask a thread that is not here.
+            mem::forget((tenant, lease));
             return;
         }
         let runtime = lease.runtime().clone();
         runtime.spawn(async move {
-            source.close().await;
-            drop::<Arc<IoThread>>(lease);
+            tenant.source.close().await;
+            drop::<Lease>(lease);
         });
     }
 }
 
 impl fmt::Debug for Source {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.source.fmt(formatter)
+        self.tenant.source.fmt(formatter)
     }
 }
 
