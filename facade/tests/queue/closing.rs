@@ -11,7 +11,7 @@ use crate::support::{Host, PATIENCE, alone, threads_named};
 const IO_THREAD: &str = "mcp-resident-io";
 
 fn descriptors() -> usize {
-    std::fs::read_dir("/proc/self/fd").unwrap().count()
+    std::fs::read_dir("/proc/self/fd").expect("a list").count()
 }
 
 #[test]

@@ -45,14 +45,14 @@ impl Host {
     }
 
     pub(crate) fn load(&mut self, script: &Value, options: &Value) -> Arc<Source> {
-        let request = LoadRequest::from_json(&config(script), &options.to_string()).unwrap();
+        let request = LoadRequest::from_json(&config(script), &options.to_string()).expect("good options");
         self.load_request(request)
     }
 
     pub(crate) fn load_request(&mut self, request: LoadRequest) -> Arc<Source> {
-        let operation = load(&self.queue, request).unwrap();
+        let operation = load(&self.queue, request).expect("no fork");
         match self.outcome(operation) {
-            Outcome::Loaded(source) => source.unwrap(),
+            Outcome::Loaded(source) => source.expect("a source"),
             other => panic!("a load ended as {other:?}"),
         }
     }
@@ -60,7 +60,7 @@ impl Host {
     pub(crate) fn call(&self, tool: &Tool, arguments: Value) -> OperationId {
         let options = CallOptions::default();
         tool.execute(&self.queue, arguments.into(), options)
-            .unwrap()
+            .expect("no fork")
     }
 
     pub(crate) fn result(&mut self, operation: OperationId) -> ToolResult {
@@ -78,8 +78,8 @@ impl Host {
     }
 
     pub(crate) fn close(&mut self, source: &Source) {
-        let operation = source.close(&self.queue).unwrap();
-        self.done(operation).unwrap();
+        let operation = source.close(&self.queue).expect("no fork");
+        self.done(operation).expect("a close never fails");
     }
 
     /// Takes deliveries until the operation has ended; the others are kept.
