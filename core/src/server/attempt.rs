@@ -230,7 +230,11 @@ fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenErr
             options.listen_backoff_cap = spec.limits.listen_max_delay;
             options.redirect_hops = spec.limits.max_redirects;
             Ok(Target::Remote {
-                client: spec.shared.http.get(&spec.limits).map_err(failed)?,
+                client: spec
+                    .shared
+                    .http
+                    .get(&spec.limits, &*spec.shared.environment)
+                    .map_err(failed)?,
                 options,
                 legacy: kind == RemoteKind::Sse,
                 legacy_fallback: legacy_sse_allowed,

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::catalog::ListingCache;
 use crate::config::{
-    EnvironmentProvider, ExpandMode, Lazy, Limits, SecretCommands, ServerDefinition,
+    Environment, EnvironmentProvider, ExpandMode, Lazy, Limits, SecretCommands, ServerDefinition,
 };
 use crate::error::{Error, ErrorKind};
 use crate::event::EventLog;
@@ -126,12 +126,16 @@ impl ServerSpec {
 pub(crate) struct HttpCell(Mutex<HashMap<Duration, HttpClient>>);
 
 impl HttpCell {
-    pub(crate) fn get(&self, limits: &Limits) -> Result<HttpClient, Error> {
+    pub(crate) fn get(
+        &self,
+        limits: &Limits,
+        environment: &dyn EnvironmentProvider,
+    ) -> Result<HttpClient, Error> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&limits.connect) {
             return Ok(client.clone());
         }
-        let made = HttpClient::new(limits.connect)
+        let made = HttpClient::new(&Environment::read(environment), limits.connect)
             .map_err(|error| Error::new(ErrorKind::Connect, error.to_string()))?;
         Ok(clients.entry(limits.connect).or_insert(made).clone())
     }
@@ -148,6 +152,7 @@ impl HttpCell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::HostEnvironment;
 
     #[tokio::test]
     async fn each_connect_timeout_has_a_client_of_its_own() {
@@ -157,7 +162,7 @@ mod tests {
             ..Limits::default()
         });
         for limits in [&short, &long, &short] {
-            cell.get(limits).unwrap();
+            cell.get(limits, &HostEnvironment).unwrap();
         }
         let timeouts = |cell: &HttpCell| {
             let clients = cell.0.lock().unwrap();

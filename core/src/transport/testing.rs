@@ -30,7 +30,15 @@ use tokio::{
 };
 
 use super::DropCause;
+use super::http::HttpClient;
 use super::inbound::{Arrival, Inbound, Origin, RequestId, TransportNote};
+use crate::config::{Environment, FixedEnvironment};
+
+/// A client that knows of no proxy, whatever the environment of the tests says.
+pub(super) fn direct_client() -> HttpClient {
+    let environment = Environment::read(&FixedEnvironment::default());
+    HttpClient::new(&environment, Duration::from_secs(5)).unwrap()
+}
 
 /// No event of a test takes as long as this.
 pub(super) const TEST_LIMIT: Duration = Duration::from_secs(20);

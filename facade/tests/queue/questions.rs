@@ -10,7 +10,8 @@ fn asking(
     host: &mut Host,
     options: &serde_json::Value,
 ) -> std::sync::Arc<mcp_resident_facade::Source> {
-    let request = LoadRequest::from_json(&config(&json!({})), &options.to_string()).expect("good options");
+    let request =
+        LoadRequest::from_json(&config(&json!({})), &options.to_string()).expect("good options");
     host.load_request(request.asking())
 }
 

@@ -45,7 +45,8 @@ impl Host {
     }
 
     pub(crate) fn load(&mut self, script: &Value, options: &Value) -> Arc<Source> {
-        let request = LoadRequest::from_json(&config(script), &options.to_string()).expect("good options");
+        let request =
+            LoadRequest::from_json(&config(script), &options.to_string()).expect("good options");
         self.load_request(request)
     }
 

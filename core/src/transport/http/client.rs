@@ -25,9 +25,11 @@ use thiserror::Error;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Environment;
+
 use super::{
     body::{DRAIN_LIMIT_BYTES, DRAIN_TIMEOUT},
-    connector::{Connector, KEEP_ALIVE, KEEP_ALIVE_PROBE, platform_tls},
+    connector::{Connector, KEEP_ALIVE, KEEP_ALIVE_PROBE, platform_tls, proxies},
     failure::RequestFailure,
 };
 
@@ -51,8 +53,11 @@ pub(crate) struct HttpClientUnavailable {
 }
 
 impl HttpClient {
-    /// A new, empty pool. `connect_timeout` covers name lookup, TCP and TLS.
-    pub(crate) fn new(connect_timeout: Duration) -> Result<Self, HttpClientUnavailable> {
+    /// A new, empty pool, with the proxies that the environment names. `connect_timeout` covers name lookup, TCP and TLS.
+    pub(crate) fn new(
+        environment: &Environment,
+        connect_timeout: Duration,
+    ) -> Result<Self, HttpClientUnavailable> {
         // The host may have installed another one, which is as good.
         let _already_installed = CryptoProvider::install_default(ring::default_provider());
         let provider = CryptoProvider::get_default()
@@ -61,7 +66,7 @@ impl HttpClient {
         let tls = platform_tls(provider).map_err(|error| HttpClientUnavailable {
             reason: error.to_string(),
         })?;
-        Ok(Self::through(tls, Matcher::from_env(), connect_timeout))
+        Ok(Self::through(tls, proxies(environment), connect_timeout))
     }
 
     fn through(tls: ClientConfig, proxies: Matcher, connect_timeout: Duration) -> Self {

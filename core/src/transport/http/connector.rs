@@ -4,6 +4,7 @@
 //! Pooling and requests are not its concern; a proxy's credentials for plain HTTP travel in the request, so they are told.
 
 use std::{
+    ffi::OsStr,
     io,
     pin::Pin,
     sync::Arc,
@@ -24,6 +25,8 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::time::timeout;
 use tower_service::Service;
 
+use crate::config::Environment;
+
 /// A peer that vanished without a word is noticed after this and three unanswered probes.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(30);
 pub(super) const KEEP_ALIVE_PROBE: Duration = Duration::from_secs(10);
@@ -34,6 +37,26 @@ type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 /// Opens connections. Cheap to clone, which happens for each request.
 #[derive(Clone)]
 pub(super) struct Connector(Arc<Ways>);
+
+/// The proxies that the usual variables name: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in either case.
+///
+/// Where a web server has set `REQUEST_METHOD`, `HTTP_PROXY` is a header of its client, and is not believed.
+pub(super) fn proxies(environment: &Environment) -> Matcher {
+    let value = |upper: &str, lower: &str| {
+        let found = environment
+            .value(upper)
+            .or_else(|| environment.value(lower));
+        found.and_then(OsStr::to_str).unwrap_or_default().to_owned()
+    };
+    let mut proxies = Matcher::builder()
+        .all(value("ALL_PROXY", "all_proxy"))
+        .https(value("HTTPS_PROXY", "https_proxy"))
+        .no(value("NO_PROXY", "no_proxy"));
+    if environment.value("REQUEST_METHOD").is_none() {
+        proxies = proxies.http(value("HTTP_PROXY", "http_proxy"));
+    }
+    proxies.build()
+}
 
 /// TLS that trusts whom the operating system trusts.
 pub(super) fn platform_tls(provider: Arc<CryptoProvider>) -> Result<ClientConfig, rustls::Error> {
@@ -89,6 +112,14 @@ impl Ways {
         let Some(proxy) = self.proxies.intercept(&target) else {
             return Ok(Stream::new(self.direct.clone().call(target).await?, false));
         };
+        if let Some(scheme @ ("socks4" | "socks4a" | "socks5" | "socks5h")) =
+            proxy.uri().scheme_str()
+        {
+            let reason = format!(
+                "the environment names a {scheme} proxy, which is not supported: use an HTTP proxy, or name the host in NO_PROXY"
+            );
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason).into());
+        }
         if target.scheme() == Some(&Scheme::HTTPS) {
             let mut through = HttpsConnector::from((self.tunnel(&proxy), Arc::clone(&self.tls)));
             return Ok(Stream::new(through.call(target).await?, false));

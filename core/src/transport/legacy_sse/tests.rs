@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 
 use super::{
     super::testing::{
-        Answer, MakeAnswer, Recorder, Seen, TEST_LIMIT, TestServer, events, json, open_events,
-        respond,
+        Answer, MakeAnswer, Recorder, Seen, TEST_LIMIT, TestServer, direct_client, events, json,
+        open_events, respond,
     },
     *,
 };
@@ -19,7 +19,7 @@ async fn connect(
     server: &TestServer,
     recorder: &Arc<Recorder>,
 ) -> Result<LegacySseLink, RequestFailure> {
-    let client = HttpClient::new(Duration::from_secs(5)).unwrap();
+    let client = direct_client();
     let mut options = HttpOptions::new(server.url("/base/sse?key=k"));
     options.max_message_bytes = 1000;
     options
@@ -149,7 +149,7 @@ async fn the_wait_for_the_endpoint_is_bounded() {
             false => answer.lock().unwrap().take().unwrap(),
         })
         .await;
-        let client = HttpClient::new(Duration::from_secs(5)).unwrap();
+        let client = direct_client();
         let options = HttpOptions::new(server.url("/sse"));
         let connecting =
             LegacySseLink::connect(client, options, Recorder::new(), Duration::from_millis(50));

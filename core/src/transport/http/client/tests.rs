@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use crate::config::FixedEnvironment;
 use hyper::service::service_fn;
 use hyper_util::{rt::TokioIo, server::conn::auto};
 use rustls::{
@@ -181,4 +182,42 @@ fn credentials_in_a_url_become_the_header_that_they_stand_for() {
         ("Basic bWU6dzpyZA==", "https://host/mcp")
     );
     assert_eq!(take_credentials(&mut url), None);
+}
+
+#[tokio::test]
+async fn proxies_come_from_the_environment_of_the_host() {
+    let host = |variables: &[(&str, &str)]| {
+        let fixed: FixedEnvironment = variables.iter().copied().collect();
+        proxies(&Environment::read(&fixed))
+    };
+    let target = Uri::from_static("http://server.invalid/mcp");
+    let named = |matcher: &Matcher| {
+        matcher
+            .intercept(&target)
+            .map(|proxy| proxy.uri().to_string())
+    };
+    let lower = host(&[("http_proxy", "http://one:1")]);
+    assert_eq!(named(&lower).as_deref(), Some("http://one:1/"));
+    let excepted = host(&[
+        ("ALL_PROXY", "http://one:1"),
+        ("NO_PROXY", "server.invalid"),
+    ]);
+    assert_eq!(named(&excepted), None);
+    let served = host(&[("HTTP_PROXY", "http://one:1"), ("REQUEST_METHOD", "GET")]);
+    assert_eq!(named(&served), None);
+    assert_eq!(named(&host(&[])), None);
+}
+
+#[tokio::test]
+async fn a_proxy_of_a_kind_that_is_not_spoken_is_named() {
+    let proxies = Matcher::builder().all("socks5://127.0.0.1:9").build();
+    let client = HttpClient::through(trusting(None), proxies, Duration::from_secs(5));
+    let url = Url::parse("http://server.invalid/mcp").unwrap();
+    let refused = client
+        .send(Method::GET, &url, &HeaderMap::new(), None, 0)
+        .await;
+    match refused {
+        Err(RequestFailure::NotSent { reason }) => assert!(reason.contains("socks5"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
 }

@@ -6,7 +6,7 @@ mod replies;
 mod resuming;
 mod session;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc};
 
 use bytes::Bytes;
 use tokio::time::timeout;
@@ -14,9 +14,9 @@ use tokio::time::timeout;
 use super::{
     super::{
         inbound::RequestId,
-        testing::{Recorder, TEST_LIMIT, TestServer},
+        testing::{Recorder, TEST_LIMIT, TestServer, direct_client},
     },
-    HttpClient, HttpLink, HttpOptions,
+    HttpLink, HttpOptions,
 };
 
 /// A link to a server, with what both sides saw.
@@ -35,7 +35,7 @@ impl Fixture {
         let recorder = Recorder::new();
         let mut options = HttpOptions::new(server.url("/mcp"));
         adjust(&mut options);
-        let client = HttpClient::new(Duration::from_secs(5)).unwrap();
+        let client = direct_client();
         let link = HttpLink::new(client, options, recorder.clone());
         Self {
             server,
