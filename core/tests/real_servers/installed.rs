@@ -47,7 +47,8 @@ fn find(kind: &str, test: &str) -> Option<PathBuf> {
         return Some(folder);
     }
     let reason = format!("the {kind} servers are not installed: run scripts/real-servers");
-    assert!(env::var_os("CI").is_none(), "{test}: {reason}");
+    let in_ci = env::var_os("CI").is_some_and(|value| !value.is_empty());
+    assert!(!in_ci, "{test}: {reason}");
     // Around the test runner, which swallows what a passing test prints; in one piece, because tests run side by side.
     let line = format!("skipped: {test}: {reason}\n");
     let _ = io::stderr().write_all(line.as_bytes());
