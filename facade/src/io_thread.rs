@@ -1,6 +1,6 @@
 //! The one thread that does all input and output of a process's sources.
 //!
-//! It exists as long as somebody holds a [`Lease`]: a source until it is closed, an operation until its outcome is
+//! It exists as long as somebody holds a lease: a source until it is closed, an operation until its outcome is
 //! delivered. With the last lease it ends, and the next one starts another. It runs a current-thread runtime, which was
 //! measured to take less processor time and fewer wake-ups than several workers.
 //!
