@@ -7,19 +7,22 @@ use std::sync::{Arc, Weak};
 use mcp_resident::{Answer, Reason, Request, WaitFor};
 
 use crate::io_thread::{IoThread, Lease};
+use crate::operation::OperationId;
 use crate::queue::{QuestionId, Queue};
 
 /// Asks the host through its queue.
 pub(crate) struct Asker {
     queue: Arc<Queue>,
+    load: OperationId,
     /// Not a lease: a server that may ask must not keep the thread alive.
     thread: Weak<IoThread>,
 }
 
 impl Asker {
-    pub(crate) fn new(queue: &Arc<Queue>, thread: &Lease) -> Self {
+    pub(crate) fn new(queue: &Arc<Queue>, load: OperationId, thread: &Lease) -> Self {
         Self {
             queue: Arc::clone(queue),
+            load,
             thread: Arc::downgrade(thread),
         }
     }
@@ -39,7 +42,7 @@ impl WaitFor for Asker {
             let Some(thread) = self.thread.upgrade() else {
                 return Answer::refuse(id, Reason::Cancelled);
             };
-            let (question, answered) = self.queue.ask(&thread, request);
+            let (question, answered) = self.queue.ask(&thread, self.load, request);
             let _open = Open {
                 asker: self,
                 question,

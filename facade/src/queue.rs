@@ -64,6 +64,8 @@ pub enum Delivery {
     Question {
         /// Names the question.
         question: QuestionId,
+        /// The load whose host is asked, so that a host with several sources knows which of them it is about.
+        load: OperationId,
         /// What is asked.
         request: Request,
     },
@@ -177,6 +179,11 @@ impl Queue {
         self.arrived.notify_all();
     }
 
+    /// Whether [`close`](Self::close) was called.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.state).closed
+    }
+
     /// Notes an operation that starts.
     pub(crate) fn begin(&self, token: CancellationToken) -> OperationId {
         let operation = next_id();
@@ -201,6 +208,7 @@ impl Queue {
     pub(crate) fn ask(
         self: &Arc<Self>,
         thread: &IoThread,
+        load: OperationId,
         request: Request,
     ) -> (QuestionId, oneshot::Receiver<Answer>) {
         let question = next_id();
@@ -208,7 +216,11 @@ impl Queue {
         let mut state = lock(&self.state);
         if !state.closed {
             state.questions.insert(question, sender);
-            let asked = Delivery::Question { question, request };
+            let asked = Delivery::Question {
+                question,
+                load,
+                request,
+            };
             self.push(state, Some(thread), asked);
         }
         (question, receiver)

@@ -66,11 +66,11 @@ pub fn load(queue: &Arc<Queue>, request: LoadRequest) -> Result<OperationId, Err
         queue,
         lease,
         token.clone(),
-        move |_, lease| async move {
+        move |operation, lease| async move {
             let (config, mut options, environment) = request.into_parts();
             options.options.cancel = Some(token);
             if options.asks {
-                options.options.wait_for = Some(Arc::new(Asker::new(&reply_to, &lease)));
+                options.options.wait_for = Some(Arc::new(Asker::new(&reply_to, operation, &lease)));
             }
             let loaded = load_mcp(config, options.options).await;
             Outcome::Loaded(loaded.map(|source| Source::new(source, environment, lease)))
@@ -90,11 +90,11 @@ pub fn inventory(queue: &Arc<Queue>, request: LoadRequest) -> Result<OperationId
         queue,
         lease,
         token.clone(),
-        move |_, lease| async move {
+        move |operation, lease| async move {
             let (config, mut options, _environment) = request.into_parts();
             options.options.cancel = Some(token);
             if options.asks {
-                options.options.wait_for = Some(Arc::new(Asker::new(&reply_to, &lease)));
+                options.options.wait_for = Some(Arc::new(Asker::new(&reply_to, operation, &lease)));
             }
             Outcome::Listed(list_mcp_tools(config, options.options).await)
         },

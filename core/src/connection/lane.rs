@@ -367,7 +367,9 @@ impl Clock {
     /// When the next limit runs out.
     fn next(&self) -> Instant {
         if self.asking > 0 {
-            self.asking_since + self.deadlines.asking
+            // Who asks answers for a person who is late, and the call goes on. This comes after that, for a question
+            // that does not end.
+            self.asking_since + self.deadlines.asking + self.deadlines.idle
         } else {
             (self.idle_from + self.deadlines.idle).min(self.total_until)
         }
@@ -430,7 +432,7 @@ mod tests {
         assert_eq!(clock.expired(), Some(TimeLimit::Idle));
 
         clock.stop();
-        tokio::time::advance(Duration::from_secs(1001)).await;
+        tokio::time::advance(Duration::from_secs(1031)).await;
         assert_eq!(clock.expired(), Some(TimeLimit::Asking));
     }
 }

@@ -46,14 +46,14 @@ impl Drop for Subscription {
 /// Calls `observer` for each event that happens from now on, in order, on a task of its own. A panic
 /// of the observer ends this call of it and nothing else.
 ///
-/// `runtime` is that of the source, so that this works from any thread.
+/// `runtime` is that of the source, so that this works from any thread; a closed source has none, and no events.
 pub(crate) fn observe(
-    runtime: &Handle,
+    runtime: Option<&Handle>,
     log: &EventLog,
     mut observer: impl FnMut(Event) + Send + 'static,
 ) -> Subscription {
     let missed = Arc::new(AtomicU64::new(0));
-    let Some(events) = log.subscribe() else {
+    let (Some(runtime), Some(events)) = (runtime, log.subscribe()) else {
         return Subscription { task: None, missed };
     };
     let task = runtime.spawn(deliver(events, Arc::clone(&missed), move |event| {

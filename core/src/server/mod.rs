@@ -18,4 +18,4 @@ mod task;
 
 pub(crate) use handle::Server;
 pub use shell_command::ShellCommandRunner;
-pub(crate) use spec::{EngineCell, HttpCell, ServerSpec, Shared};
+pub(crate) use spec::{EngineCell, HttpCell, RuntimeCell, ServerSpec, Shared};

@@ -23,8 +23,7 @@ use crate::transport::http::HttpClient;
 /// What all servers of a source share.
 pub(crate) struct Shared {
     pub(crate) events: EventLog,
-    /// What the source was loaded on.
-    pub(crate) runtime: Handle,
+    pub(crate) runtime: RuntimeCell,
     pub(crate) environment: Arc<dyn EnvironmentProvider>,
     pub(crate) client: ClientIdentity,
     pub(crate) wait_for: Option<Arc<dyn WaitFor>>,
@@ -52,6 +51,29 @@ impl Shared {
         self.engine.release();
         self.http.release();
         self.events.end();
+        self.runtime.release();
+    }
+}
+
+/// What the source was loaded on, until it is closed: a handle keeps the descriptors of its runtime open.
+pub(crate) struct RuntimeCell(Mutex<Option<Handle>>);
+
+impl RuntimeCell {
+    /// The runtime that this is called on.
+    pub(crate) fn current() -> Self {
+        Self(Mutex::new(Some(Handle::current())))
+    }
+
+    /// None once the source is closed.
+    pub(crate) fn get(&self) -> Option<Handle> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn release(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

@@ -19,7 +19,7 @@ use crate::config::{
 use crate::error::{Error, ErrorKind};
 use crate::event::EventLog;
 use crate::protocol::ClientIdentity;
-use crate::server::{EngineCell, HttpCell, Server, ServerSpec, Shared};
+use crate::server::{EngineCell, HttpCell, RuntimeCell, Server, ServerSpec, Shared};
 
 /// How long servers may take to end when a load is cancelled; then they are killed.
 const CANCELLED_CLOSE: Duration = Duration::from_millis(500);
@@ -89,7 +89,7 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
     let Implementation { name, version } = options.client_info.clone().unwrap_or_else(own);
     let shared = Arc::new(Shared {
         events: EventLog::new(limits.max_events),
-        runtime: tokio::runtime::Handle::current(),
+        runtime: RuntimeCell::current(),
         environment: options.environment(),
         client: ClientIdentity { name, version },
         wait_for: options.wait_for.clone(),

@@ -229,37 +229,32 @@ impl McpSource {
 
     /// Calls `observer` at each change of a server's state, in order, on a task of its own.
     pub fn on_state_change(&self, observer: impl Fn(&str, State) + Send + 'static) -> Subscription {
-        observe(
-            &self.shared.runtime,
-            &self.shared.events,
-            move |event: Event| {
-                if let EventKind::State { to, .. } = event.kind {
-                    observer(&event.server, to);
-                }
-            },
-        )
+        self.on_event(move |event| {
+            if let EventKind::State { to, .. } = event.kind {
+                observer(&event.server, to);
+            }
+        })
     }
 
     /// Calls `observer` with the server's name when its part of the list changed, on a task of its
     /// own.
     pub fn on_tools_change(&self, observer: impl Fn(&str) + Send + 'static) -> Subscription {
-        observe(
-            &self.shared.runtime,
-            &self.shared.events,
-            move |event: Event| {
-                if let EventKind::ToolsChanged { .. } = event.kind {
-                    observer(&event.server);
-                }
-            },
-        )
+        self.on_event(move |event| {
+            if let EventKind::ToolsChanged { .. } = event.kind {
+                observer(&event.server);
+            }
+        })
     }
 
     /// Calls `observer` at each event, in order, on a task of its own.
     pub fn on_event(&self, observer: impl Fn(&Event) + Send + 'static) -> Subscription {
+        let runtime = self.shared.runtime.get();
         observe(
-            &self.shared.runtime,
+            runtime.as_ref(),
             &self.shared.events,
-            move |event: Event| observer(&event),
+            move |event: Event| {
+                observer(&event);
+            },
         )
     }
 
@@ -324,11 +319,14 @@ impl McpSource {
 
 impl Drop for McpSource {
     fn drop(&mut self) {
+        let Some(runtime) = self.shared.runtime.get() else {
+            return;
+        };
         self.shared.closing.cancel();
         self.shared.tasks.close();
         // Tools that the host keeps hold what is shared; what has a thread or a task is let go anyway.
         let shared = Arc::clone(&self.shared);
-        self.shared.runtime.spawn(async move {
+        runtime.spawn(async move {
             shared.tasks.wait().await;
             shared.release();
         });

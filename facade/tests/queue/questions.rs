@@ -1,6 +1,5 @@
 //! Questions of servers, answered by id.
 
-use mcp_resident_facade::mcp_resident::FailureKind;
 use mcp_resident_facade::{Delivery, LoadRequest, answer_from_json};
 use serde_json::json;
 
@@ -23,7 +22,10 @@ fn an_answer_goes_to_the_call_that_waits_for_it() {
     let elicit = source.tool("s_elicit").unwrap();
     let call = host.call(&elicit, json!({ "message": "who?" }));
     let place = host.until(|delivery| matches!(delivery, Delivery::Question { .. }));
-    let Delivery::Question { question, request } = host.seen.remove(place) else {
+    let Delivery::Question {
+        question, request, ..
+    } = host.seen.remove(place)
+    else {
         unreachable!("it was found by its kind");
     };
     assert_eq!(request.prompt, "who?");
@@ -45,7 +47,6 @@ fn a_question_that_nobody_waits_for_any_more_ends() {
     let call = host.call(&elicit, json!({ "message": "who?" }));
     host.until(|delivery| matches!(delivery, Delivery::QuestionEnded { .. }));
     let result = host.result(call);
-    let error = result.metadata.error.unwrap();
-    assert_eq!(error.kind, FailureKind::Timeout, "{error}");
+    assert!(result.output.contains("cancel"), "{result:?}");
     host.close(&source);
 }
