@@ -10,6 +10,11 @@ CARGO ?= cargo
 # In CI a Cargo.lock that does not fit is an error; elsewhere it is brought up to date.
 LOCKED := $(if $(CI),--locked)
 
+# Each has a script in scripts/bindings that installs what it needs into .tools/bindings.
+BINDINGS := python
+# What each language has played.
+REPORTS = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/parity
+
 # $(call with,PROBE,WHAT,COMMAND) runs COMMAND where PROBE succeeds. Where it does not, WHAT is skipped by name; with CI
 # set that is an error.
 with = @if $(1) >/dev/null 2>&1; then echo '$(3)'; $(3); \
@@ -27,6 +32,18 @@ demo: ## Show servers called, killed and recovered, without a network
 .PHONY: test
 test: lint real-servers ## Check everything: format, lints, all tests, real servers
 	$(CARGO) test $(LOCKED) --workspace --no-fail-fast
+	@$(MAKE) --no-print-directory $(BINDINGS:%=test-%) parity
+
+# The scenarios of Rust again, for the report; then whether SPEC.md says what was played.
+.PHONY: parity
+parity: ## Check the table of SPEC.md against what each language has played
+	@mkdir -p $(REPORTS)
+	$(CARGO) test $(LOCKED) --quiet --package mcp-resident --test scenarios -- --report $(REPORTS)/Rust.json
+	$(CARGO) run $(LOCKED) --quiet --package mcp-resident-fixtures -- rules --check SPEC.md --reports $(REPORTS)
+
+.PHONY: $(BINDINGS:%=test-%)
+$(BINDINGS:%=test-%): test-%: ## Build a binding and test it as its users have it
+	@scripts/bindings/$*
 
 .PHONY: lint
 lint: ## Check the format, and the lints and the documentation's as errors

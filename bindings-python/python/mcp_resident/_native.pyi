@@ -4,6 +4,17 @@ from typing import Any, final
 
 from ._types import Event, State, Status
 
+__all__ = [
+    "Queue",
+    "Source",
+    "Tool",
+    "ToolResult",
+    "__version__",
+    "error_codes",
+    "shut_down",
+    "to_json",
+]
+
 __version__: str
 
 def shut_down(limit_ms: int) -> bool: ...
