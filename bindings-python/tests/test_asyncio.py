@@ -307,3 +307,15 @@ def test_loops_that_cannot_watch_a_socket_work(fake: Any) -> None:
         assert loop.run_until_complete(asyncio.wait_for(main(), LIMIT)) == [str(n) for n in range(50)]
     finally:
         loop.close()
+
+
+def test_who_has_only_a_tool_still_has_the_source(fake: Any) -> None:
+    async def main() -> None:
+        echo = (await mcp_resident.load_mcp(fake())).tool("s_echo")
+        gc.collect()
+        assert (await echo.execute({"text": "there"})).output == "there"
+        del echo
+        gc.collect()
+
+    run(main())
+    assert gone()

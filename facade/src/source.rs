@@ -116,6 +116,11 @@ impl Source {
         lock(&self.tools).tools(self, &self.tenant.source.catalog())
     }
 
+    /// A number that changes whenever the list of tools does, for hosts that keep their own list until then.
+    pub fn tools_version(&self) -> u64 {
+        self.tenant.source.catalog().version()
+    }
+
     /// The tool that a model knows by this name.
     pub fn tool(self: &Arc<Self>, name: &str) -> Option<Arc<Tool>> {
         lock(&self.tools).tool(self, &self.tenant.source.catalog(), name)

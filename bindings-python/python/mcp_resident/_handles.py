@@ -10,10 +10,12 @@ from . import _native
 class ToolHandle:
     """What is known of a tool."""
 
-    __slots__ = ("__weakref__", "_native", "_schemas")
+    __slots__ = ("__weakref__", "_native", "_owner", "_schemas")
 
-    def __init__(self, native: _native.Tool) -> None:
+    def __init__(self, native: _native.Tool, owner: object) -> None:
         self._native = native
+        # Who has only tools still has their source: it is not collected, which would close it.
+        self._owner = owner
         self._schemas: dict[str, Any] = {}
 
     @property

@@ -48,7 +48,7 @@ class Hub:
         self.queue = _native.Queue(False)
         self.pending: dict[int, asyncio.Future[Any]] = {}
         self.progress: dict[int, Callable[[Any], object]] = {}
-        self.observers: dict[int, Callable[[Any], object]] = {}
+        self.observers: dict[int, tuple[Callable[[Any], object], object]] = {}
         self.wait_for: dict[int, WaitFor] = {}
         self._asking: dict[int, asyncio.Task[None]] = {}
         self._watched = False
@@ -103,7 +103,8 @@ class Hub:
             elif kind == PROGRESS:
                 self._tell(self.progress.get(id), value)
             elif kind == EVENT:
-                self._tell(self.observers.get(id), value)
+                told = self.observers.get(id)
+                self._tell(told and told[0], value)
             elif kind == QUESTION:
                 self._ask(id, *value)
             elif kind == QUESTION_ENDED:

@@ -177,7 +177,8 @@ class McpSource:
     def _observe(self, interest: str, observer: Observer) -> Callable[[], None]:
         hub = _hub.current()
         subscription = self._native.subscribe(hub.queue, interest)
-        hub.observers[subscription] = observer
+        # With the source: while it is observed it is not collected, which would close it.
+        hub.observers[subscription] = (observer, self)
 
         def unsubscribe() -> None:
             hub.observers.pop(subscription, None)
@@ -188,7 +189,7 @@ class McpSource:
     def _tool(self, native: _native.Tool) -> Tool:
         known = self._tools.get(native.id)
         if known is None:
-            known = self._tools[native.id] = Tool(native)
+            known = self._tools[native.id] = Tool(native, self)
         return known
 
 

@@ -81,7 +81,7 @@ class _Desk:
 
     def __init__(self, wait_for: WaitFor | None) -> None:
         self.queue = _native.Queue(True)
-        self.observers: dict[int, Observer] = {}
+        self.observers: dict[int, tuple[Observer, McpSource]] = {}
         self._wait_for = wait_for
         self._outcomes: dict[int, tuple[bool, Any]] = {}
         self._changed = threading.Condition()
@@ -129,10 +129,10 @@ class _Desk:
                     _ask(self._wait_for, self.queue, id, *value)
 
 
-def _tell(observer: Observer | None, event: Event) -> None:
-    if observer is not None:
+def _tell(told: tuple[Observer, McpSource] | None, event: Event) -> None:
+    if told is not None:
         try:
-            observer(event)
+            told[0](event)
         except Exception as error:
             raised = (type(error), error, error.__traceback__, threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(raised))
@@ -307,7 +307,8 @@ class McpSource:
                 self._desk = _Desk(None)
             desk = self._desk
         subscription = self._native.subscribe(desk.queue, interest)
-        desk.observers[subscription] = observer
+        # With the source: while it is observed it is not collected, which would close it.
+        desk.observers[subscription] = (observer, self)
 
         def unsubscribe() -> None:
             desk.observers.pop(subscription, None)
@@ -319,7 +320,7 @@ class McpSource:
         with self._lock:
             known = self._tools.get(native.id)
             if known is None:
-                known = self._tools[native.id] = Tool(native)
+                known = self._tools[native.id] = Tool(native, self)
             return known
 
 

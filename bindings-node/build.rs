@@ -1,0 +1,5 @@
+//! Says how a library is linked whose symbols come from the Node that loads it.
+
+fn main() {
+    napi_build::setup();
+}

@@ -1,0 +1,184 @@
+'use strict'
+
+const { fileURLToPath } = require('node:url')
+const hub = require('./hub.cjs')
+const json = require('./json.cjs')
+const { Tool } = require('./tool.cjs')
+const { guarded } = require('./errors.cjs')
+
+const asyncDispose = Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')
+
+/** The servers of a configuration, kept usable until `close`. */
+class McpSource {
+  #native
+  #load
+  #bigints
+  #version
+  #tools = []
+  #byId = new Map()
+  #byName = new Map()
+
+  constructor (native, load, bigints) {
+    this.#native = native
+    this.#load = load
+    this.#bigints = bigints
+  }
+
+  get tools () {
+    this.#renew()
+    return this.#tools.slice()
+  }
+
+  tool (name) {
+    this.#renew()
+    return this.#byName.get(name)
+  }
+
+  get status () {
+    return JSON.parse(this.#native.status())
+  }
+
+  get servers () {
+    return this.#native.servers()
+  }
+
+  get problems () {
+    return JSON.parse(this.#native.problems())
+  }
+
+  state (server) {
+    return guarded(() => this.#native.state(server))
+  }
+
+  info (server) {
+    return JSON.parse(guarded(() => this.#native.info(server)))
+  }
+
+  events (after = 0) {
+    return JSON.parse(this.#native.events(after))
+  }
+
+  ownerOf (name) {
+    const owner = this.#native.ownerOf(name)
+    return owner === null ? undefined : { server: owner[0], tool: owner[1] }
+  }
+
+  nameOf (server, tool) {
+    return this.#native.nameOf(server, tool) ?? undefined
+  }
+
+  async start (server, { signal } = {}) {
+    signal?.throwIfAborted()
+    await hub.outcome(guarded(() => this.#native.start(hub.queue, server)), signal)
+  }
+
+  async stop (server) {
+    await hub.outcome(guarded(() => this.#native.stop(hub.queue, server)))
+  }
+
+  async restart (server, { signal } = {}) {
+    signal?.throwIfAborted()
+    await hub.outcome(guarded(() => this.#native.restart(hub.queue, server)), signal)
+  }
+
+  async refresh (server) {
+    await hub.outcome(guarded(() => this.#native.refresh(hub.queue, server)))
+  }
+
+  async waitFor (server, states, timeout, { signal } = {}) {
+    signal?.throwIfAborted()
+    const wanted = typeof states === 'string' ? [states] : [...states]
+    return hub.outcome(guarded(() => this.#native.waitFor(hub.queue, server, wanted, timeout)), signal)
+  }
+
+  onStateChange (observer) {
+    return this.#observe('states', (event) => observer(event.server, event.to))
+  }
+
+  onToolsChange (observer) {
+    return this.#observe('tools', (event) => observer(event.server))
+  }
+
+  onEvent (observer) {
+    return this.#observe('events', observer)
+  }
+
+  async close () {
+    await hub.outcome(guarded(() => this.#native.close(hub.queue)))
+    hub.asking.delete(this.#load)
+  }
+
+  [asyncDispose] () {
+    return this.close()
+  }
+
+  #observe (interest, observer) {
+    const subscription = guarded(() => this.#native.subscribe(hub.queue, interest))
+    // With the source: while it is observed it is not collected, which would close it.
+    hub.observers.set(subscription, { observer, source: this })
+    return () => {
+      hub.observers.delete(subscription)
+      this.#native.unsubscribe(subscription)
+    }
+  }
+
+  /** A tool that did not change stays the same object. */
+  #renew () {
+    const version = this.#native.toolsVersion()
+    if (version === this.#version) return
+    this.#version = version
+    const known = this.#byId
+    this.#byId = new Map()
+    this.#tools = this.#native.tools().map((native) => {
+      const id = native.id()
+      const tool = known.get(id) ?? new Tool(native, this, this.#bigints)
+      this.#byId.set(id, tool)
+      return tool
+    })
+    this.#byName = new Map(this.#tools.map((tool) => [tool.name, tool]))
+  }
+}
+
+const OPTIONS = new Set([
+  'autoRestart', 'baseDir', 'cacheDir', 'clientInfo', 'defaultInheritEnv', 'environment', 'expand', 'guardian', 'limits',
+  'liveToolList', 'replayRepeatableCalls', 'resident', 'secretCommands', 'wait'
+])
+
+/** A load as the native half takes it. */
+function request (config, options) {
+  const given = {}
+  for (const [name, value] of Object.entries(options)) {
+    if (!OPTIONS.has(name)) throw new TypeError(`there is no option ${name}; there are: ${[...OPTIONS].join(', ')}`)
+    given[name] = value instanceof URL ? fileURLToPath(value) : value
+  }
+  const path = config instanceof URL ? fileURLToPath(config) : config
+  const isPath = typeof path === 'string'
+  return [isPath ? path : json.stringify(path) ?? 'null', isPath, JSON.stringify(given)]
+}
+
+async function loadMcp (config, { waitFor, signal, bigints = false, ...options } = {}) {
+  signal?.throwIfAborted()
+  const wanted = request(config, options)
+  const operation = guarded(() => hub.queue.load(...wanted, waitFor !== undefined))
+  if (waitFor !== undefined) hub.asking.set(operation, waitFor)
+  try {
+    return new McpSource(await hub.outcome(operation, signal), operation, bigints)
+  } catch (error) {
+    hub.asking.delete(operation)
+    throw error
+  }
+}
+
+async function listMcpTools (config, { waitFor, signal, ...options } = {}) {
+  signal?.throwIfAborted()
+  const wanted = request(config, options)
+  const operation = guarded(() => hub.queue.inventory(...wanted, waitFor !== undefined))
+  if (waitFor !== undefined) hub.asking.set(operation, waitFor)
+  try {
+    return await hub.outcome(operation, signal)
+  } finally {
+    hub.asking.delete(operation)
+  }
+}
+
+module.exports = { McpSource, listMcpTools, loadMcp }

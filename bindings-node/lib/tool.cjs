@@ -1,0 +1,87 @@
+'use strict'
+
+const hub = require('./hub.cjs')
+const json = require('./json.cjs')
+const kinds = require('./deliveries.cjs')
+const { ToolResult } = require('./result.cjs')
+const { guarded } = require('./errors.cjs')
+
+/** One tool of one server, under the name that a model sees. */
+class Tool {
+  #native
+  /** Who has only tools still has their source: it is not collected, which would close it. */
+  #owner
+  #bigints
+  #schemas = new Map()
+
+  constructor (native, owner, bigints) {
+    const [name, description, server, serverTool, title] = native.facts()
+    this.name = name
+    this.description = description
+    this.server = server
+    this.serverTool = serverTool
+    this.title = title ?? undefined
+    this.source = 'mcp'
+    this.#native = native
+    this.#owner = owner
+    this.#bigints = bigints
+  }
+
+  get inputSchema () {
+    return this.#schema('input')
+  }
+
+  get serverSchema () {
+    return this.#schema('server')
+  }
+
+  get outputSchema () {
+    return this.#schema('output')
+  }
+
+  get annotations () {
+    return this.#schema('annotations')
+  }
+
+  schemaJson (which = 'input') {
+    return this.#native.schema(which) ?? undefined
+  }
+
+  execute (args, { signal, timeout, onProgress } = {}) {
+    return new Promise((resolve) => {
+      const given = typeof args === 'string' || args === undefined ? args : json.stringify(args)
+      const operation = guarded(() => this.#native.execute(hub.queue, given, timeout ?? -1, onProgress !== undefined))
+      const stop = signal && hub.whenAborted(signal, () => hub.queue.cancel(operation))
+      if (onProgress !== undefined) hub.progress.set(operation, onProgress)
+      hub.begin(operation, (kind, output, rest) => {
+        stop?.()
+        if (onProgress !== undefined) hub.progress.delete(operation)
+        resolve(this.#result(kind, output, rest))
+      })
+    })
+  }
+
+  #result (kind, output, rest) {
+    const metadata = { server: this.server, tool: this.serverTool }
+    if (kind === kinds.CALLED) return new ToolResult(output, false, metadata, rest, this.#bigints)
+    if (kind === kinds.CALL_FAILED) {
+      const [error, raw] = JSON.parse(rest)
+      metadata.error = error
+      return new ToolResult(output, true, metadata, raw, this.#bigints)
+    }
+    // The library failed inside, and says so.
+    const { message } = JSON.parse(output)
+    metadata.error = { kind: 'internal', executed: 'unknown', message }
+    return new ToolResult(message, true, metadata, null, this.#bigints)
+  }
+
+  #schema (which) {
+    if (!this.#schemas.has(which)) {
+      const text = this.#native.schema(which)
+      this.#schemas.set(which, text === null ? undefined : JSON.parse(text))
+    }
+    return this.#schemas.get(which)
+  }
+}
+
+module.exports = { Tool }

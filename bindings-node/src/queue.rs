@@ -1,0 +1,108 @@
+//! The queue of one JavaScript environment.
+
+use std::sync::Arc;
+
+use mcp_resident_facade as facade;
+use mcp_resident_facade::mcp_resident::Error;
+use mcp_resident_facade::{LoadRequest, answer_from_json};
+use napi::Env;
+use napi::bindgen_prelude::{Array, Function, Result};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
+use napi_derive::napi;
+
+use crate::deliveries;
+use crate::error::{id, number, thrown};
+
+/// Deliveries that are taken in one go.
+const BATCH: usize = 256;
+
+/// Where outcomes, events and questions arrive.
+#[napi]
+pub struct Queue {
+    pub(crate) queue: Arc<facade::Queue>,
+}
+
+#[napi]
+impl Queue {
+    /// `wake` is called on the environment's thread when something has arrived. It does not keep the process alive.
+    #[napi(constructor)]
+    pub fn new(wake: Function<'_, (), ()>) -> Result<Self> {
+        let wake = wake
+            .build_threadsafe_function()
+            .weak::<true>()
+            .callee_handled::<false>()
+            .build()?;
+        let queue = facade::Queue::with_waker(move || {
+            // An environment that is going away takes no more calls.
+            wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        });
+        Ok(Self { queue })
+    }
+
+    /// What has arrived, as a flat array; take until it comes back with less than a full batch.
+    #[napi]
+    pub fn take<'env>(&self, env: &'env Env) -> Result<Array<'env>> {
+        deliveries::array(env, self.queue.take(BATCH))
+    }
+
+    /// Whether the operation was running.
+    #[napi]
+    pub fn cancel(&self, operation: f64) -> bool {
+        self.queue.cancel(id(operation))
+    }
+
+    /// Answers a question with the JSON text of an answer.
+    #[napi]
+    pub fn answer(&self, question: f64, request: String, answer: String) -> bool {
+        let answer = answer_from_json(&request, &answer);
+        self.queue.answer(id(question), answer)
+    }
+
+    /// Cancels everything and takes no further deliveries.
+    #[napi]
+    pub fn close(&self) {
+        self.queue.close();
+    }
+
+    /// Starts a load.
+    #[napi]
+    pub fn load(&self, config: String, is_path: bool, options: String, asks: bool) -> Result<f64> {
+        let operation = request(&config, is_path, &options, asks)
+            .and_then(|request| facade::load(&self.queue, request));
+        operation.map(number).map_err(|error| thrown(&error))
+    }
+
+    /// Starts an inventory.
+    #[napi]
+    pub fn inventory(
+        &self,
+        config: String,
+        is_path: bool,
+        options: String,
+        asks: bool,
+    ) -> Result<f64> {
+        let operation = request(&config, is_path, &options, asks)
+            .and_then(|request| facade::inventory(&self.queue, request));
+        operation.map(number).map_err(|error| thrown(&error))
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+fn request(
+    config: &str,
+    is_path: bool,
+    options: &str,
+    asks: bool,
+) -> std::result::Result<LoadRequest, Error> {
+    let request = if is_path {
+        LoadRequest::from_file(config, options)?
+    } else {
+        LoadRequest::from_json(config, options)?
+    };
+    Ok(if asks { request.asking() } else { request })
+}

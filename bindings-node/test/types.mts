@@ -1,0 +1,45 @@
+// Compiled and never run: the whole surface as a program in TypeScript uses it.
+
+import {
+  type Answer, type Event, type InventoryEntry, type Json, type State, type Status, McpError, McpSource, Tool, ToolResult,
+  errorKinds, failureKinds, listMcpTools, loadMcp, parseJson, stringifyJson
+} from 'mcp-resident'
+
+export async function whole (signal: AbortSignal): Promise<void> {
+  await using source: McpSource = await loadMcp(new URL('file:///mcp.json'), {
+    waitFor: async (request): Promise<Answer> => ({ id: request.id, ok: true, data: request.data?.schema }),
+    signal,
+    resident: true,
+    autoRestart: { maxRetries: 3, backoffMs: 250 },
+    liveToolList: true,
+    defaultInheritEnv: ['HOME'],
+    expand: 'all',
+    wait: 500,
+    baseDir: '/',
+    cacheDir: new URL('file:///cache'),
+    environment: { PATH: '/bin' },
+    secretCommands: false,
+    limits: { maxTools: 10 },
+    guardian: true,
+    replayRepeatableCalls: false,
+    clientInfo: { name: 'n', version: 'v' },
+    bigints: true
+  })
+  const tools: Tool[] = source.tools
+  const tool = source.tool('x')
+  const result: ToolResult | undefined = await tool?.execute({ n: 1n }, { signal, timeout: 1_000, onProgress: ({ progress }) => progress })
+  const content: Json[] | undefined = result?.content
+  if (result?.metadata.error?.kind === 'dropped') console.log(result.metadata.error.exit?.signal)
+  const status: { [server: string]: Status } = source.status
+  const state: State = await source.waitFor('s', ['running', 'error'], 1_000, { signal })
+  const stop: () => void = source.onStateChange((server: string, state: State) => console.log(server, state))
+  source.onToolsChange((server) => server.length)
+  source.onEvent((event: Event) => event.sequence)
+  await source.restart('s', { signal })
+  const inventory: InventoryEntry[] = await listMcpTools({ mcpServers: {} })
+  const error = new McpError('config', 'm')
+  console.log(tools, content, status, state, stop, inventory, error.code, errorKinds, failureKinds)
+  console.log(parseJson('1', { bigints: true }), stringifyJson(1), source.ownerOf('x')?.tool, source.info('s').lastError?.kind)
+  // @ts-expect-error there is no such option
+  await loadMcp('mcp.json', { residents: true })
+}
