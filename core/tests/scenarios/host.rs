@@ -16,6 +16,9 @@ use tokio::sync::oneshot;
 
 use crate::asked::{Asked, Given};
 
+/// What still runs at the end may take so long to stop; the driver gives it more.
+const END_WITHIN: Duration = Duration::from_secs(5);
+
 /// Serves the driver until its requests end.
 pub(crate) fn run() -> ExitCode {
     let Ok(runtime) = tokio::runtime::Runtime::new() else {
@@ -39,7 +42,8 @@ pub(crate) fn run() -> ExitCode {
             });
         });
     }
-    runtime.shutdown_background();
+    // Who tells something just now finishes the line.
+    runtime.shutdown_timeout(END_WITHIN);
     ExitCode::SUCCESS
 }
 
