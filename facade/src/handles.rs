@@ -40,9 +40,14 @@ impl<T: ?Sized> Handles<T> {
 
     /// Forgets the object of this number. Returns whether there was one.
     pub fn release(&self, handle: u64) -> bool {
-        let released = match &mut *lock(&self.objects) {
-            Some(objects) => objects.remove(&handle),
-            None => None,
+        let released = {
+            let mut table = lock(&self.objects);
+            let released = table.as_mut().and_then(|objects| objects.remove(&handle));
+            // What is empty holds no memory, so that nothing is left for who looks for leaks.
+            if table.as_ref().is_some_and(HashMap::is_empty) {
+                *table = None;
+            }
+            released
         };
         // Outside of the lock: an object's end may take a while.
         released.is_some()
