@@ -1,0 +1,3 @@
+module github.com/mcp-resident/mcp-resident/bindings-c/go
+
+go 1.22
