@@ -1,7 +1,7 @@
 //! The C interface: numbers and texts in place of objects.
 //!
-//! Each function converts, calls the facade, and converts back; behaviour is the core's. A panic never crosses into C: see
-//! [`boundary`]. The conventions that hold everywhere are at the top of the header, which is generated from this crate.
+//! Each function converts, calls the facade, and converts back; behaviour is the core's. A panic never crosses into C, which `boundary` sees to.
+//! The conventions that hold everywhere are at the top of the header, which is generated from this crate.
 
 #![allow(
     non_camel_case_types,

@@ -1,0 +1,259 @@
+using System;
+using System.Collections.Generic;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace McpResident
+{
+    /// <summary>How an operation ended.</summary>
+    internal struct Outcome
+    {
+        internal ulong Source;
+        internal ToolResult Result;
+        internal string Json;
+    }
+
+    /// <summary>
+    /// Takes what arrives from the library, on one thread, as long as somebody uses it. There is one for each open source: it is made by
+    /// the load and ends with the close, when its last use is released.
+    /// </summary>
+    internal sealed class Queue
+    {
+        private const ulong ForEverMs = 3600000;
+
+        internal readonly ulong Number = Native.mcpr_queue_new();
+        private readonly object gate = new object();
+        private readonly WaitFor waitFor;
+        private readonly Dictionary<ulong, TaskCompletionSource<Outcome>> waiting = new Dictionary<ulong, TaskCompletionSource<Outcome>>();
+        private readonly Dictionary<ulong, Action<string>> progress = new Dictionary<ulong, Action<string>>();
+        private readonly Dictionary<ulong, Observer> observers = new Dictionary<ulong, Observer>();
+        private readonly Dictionary<ulong, CancellationTokenSource> questions = new Dictionary<ulong, CancellationTokenSource>();
+        private int users = 1;
+
+        internal Queue(WaitFor waitFor)
+        {
+            this.waitFor = waitFor;
+            new Thread(Run) { IsBackground = true, Name = "mcp-resident" }.Start();
+        }
+
+        internal delegate ulong Start(ref IntPtr error);
+
+        internal void Retain()
+        {
+            lock (gate) users++;
+        }
+
+        /// <summary>Gives up a use. With the last one the queue is freed, and its thread ends.</summary>
+        internal void Release()
+        {
+            lock (gate)
+            {
+                if (--users > 0) return;
+            }
+            Native.mcpr_queue_free(Number);
+        }
+
+        /// <summary>Starts an operation and waits for its outcome; a cancelled one still has an outcome, which comes at once.</summary>
+        internal async Task<Outcome> Await(Start start, CancellationToken cancellation, Action<string> told = null)
+        {
+            var done = new TaskCompletionSource<Outcome>(TaskCreationOptions.RunContinuationsAsynchronously);
+            ulong operation;
+            lock (gate)
+            {
+                // Under the lock, so that the outcome finds who waits for it.
+                operation = Started(start);
+                waiting[operation] = done;
+                if (told != null) progress[operation] = told;
+            }
+            using (cancellation.Register(() => Native.mcpr_queue_cancel(Number, operation)))
+            {
+                return await done.Task.ConfigureAwait(false);
+            }
+        }
+
+        internal Observer Observe(ulong source, Native.Interest interest, Action<string> tell)
+        {
+            lock (gate)
+            {
+                ulong subscription = Started((ref IntPtr error) => Native.mcpr_source_subscribe(Number, source, interest, ref error));
+                return observers[subscription] = new Observer(this, source, subscription, tell);
+            }
+        }
+
+        internal void Forget(ulong subscription)
+        {
+            lock (gate) observers.Remove(subscription);
+        }
+
+        /// <summary>Is done when every observer has been told of everything.</summary>
+        internal Task Drained()
+        {
+            lock (gate)
+            {
+                var tails = new List<Task>();
+                foreach (Observer observer in observers.Values) tails.Add(observer.Tail);
+                observers.Clear();
+                return Task.WhenAll(tails);
+            }
+        }
+
+        private static ulong Started(Start start)
+        {
+            IntPtr error = IntPtr.Zero;
+            ulong number = start(ref error);
+            if (number == 0) throw Native.TakeError(error);
+            return number;
+        }
+
+        private void Run()
+        {
+            while (true)
+            {
+                IntPtr delivery = Native.mcpr_queue_next(Number, ForEverMs);
+                if (delivery == IntPtr.Zero)
+                {
+                    lock (gate)
+                    {
+                        if (users == 0) return;
+                    }
+                    continue;
+                }
+                try
+                {
+                    Hand(delivery);
+                }
+                finally
+                {
+                    Native.mcpr_delivery_free(delivery);
+                }
+            }
+        }
+
+        private void Hand(IntPtr delivery)
+        {
+            ulong id = Native.mcpr_delivery_id(delivery);
+            switch (Native.mcpr_delivery_kind(delivery))
+            {
+                case Native.Kind.Loaded:
+                    Completed(id).SetResult(new Outcome { Source = Native.mcpr_delivery_source(delivery) });
+                    break;
+                case Native.Kind.Called:
+                    Completed(id).SetResult(new Outcome { Result = ToolResult.Take(Native.mcpr_delivery_result(delivery)) });
+                    break;
+                case Native.Kind.Done:
+                    Completed(id).SetResult(new Outcome { Json = Native.Take(Native.mcpr_delivery_json(delivery)) });
+                    break;
+                case Native.Kind.Failed:
+                    Completed(id).SetException(Native.TakeError(Native.mcpr_delivery_error(delivery)));
+                    break;
+                case Native.Kind.Progress:
+                    Action<string> told;
+                    lock (gate) progress.TryGetValue(id, out told);
+                    string parameters = Native.Take(Native.mcpr_delivery_json(delivery));
+                    if (told != null) Harmless(() => told(parameters));
+                    break;
+                case Native.Kind.Event:
+                    Observer observer;
+                    lock (gate) observers.TryGetValue(id, out observer);
+                    string happened = Native.Take(Native.mcpr_delivery_json(delivery));
+                    if (observer != null) observer.Add(happened);
+                    break;
+                case Native.Kind.Question:
+                    Ask(id, new Request(Native.Take(Native.mcpr_delivery_json(delivery))));
+                    break;
+                case Native.Kind.QuestionEnded:
+                    CancellationTokenSource asked;
+                    lock (gate) questions.TryGetValue(id, out asked);
+                    if (asked != null) ThreadPool.QueueUserWorkItem(_ => Harmless(asked.Cancel));
+                    break;
+            }
+        }
+
+        private TaskCompletionSource<Outcome> Completed(ulong operation)
+        {
+            lock (gate)
+            {
+                TaskCompletionSource<Outcome> done = waiting[operation];
+                waiting.Remove(operation);
+                progress.Remove(operation);
+                return done;
+            }
+        }
+
+        /// <summary>Asks on the thread pool: a person may take minutes.</summary>
+        private void Ask(ulong question, Request request)
+        {
+            var cancellation = new CancellationTokenSource();
+            lock (gate)
+            {
+                questions[question] = cancellation;
+                users++;
+            }
+            Task.Run(async () =>
+            {
+                string answer = "null";
+                try
+                {
+                    Answer given = await waitFor(request, cancellation.Token).ConfigureAwait(false);
+                    answer = given == null ? "null" : given.Form;
+                }
+                catch (Exception)
+                {
+                    // A host that fails has not agreed.
+                }
+                lock (gate) questions.Remove(question);
+                Native.mcpr_queue_answer(Number, question, Native.In(request.Id), Native.In(answer));
+                cancellation.Dispose();
+                Release();
+            });
+        }
+
+        /// <summary>A host's function that fails ends nothing.</summary>
+        internal static void Harmless(Action action)
+        {
+            try
+            {
+                action();
+            }
+            catch (Exception)
+            {
+            }
+        }
+    }
+
+    /// <summary>Tells one function of events, in order, on the thread pool.</summary>
+    internal sealed class Observer : IDisposable
+    {
+        private readonly Queue queue;
+        private readonly ulong source;
+        private readonly ulong subscription;
+        private readonly Action<string> tell;
+        private volatile bool ended;
+
+        internal Observer(Queue queue, ulong source, ulong subscription, Action<string> tell)
+        {
+            this.queue = queue;
+            this.source = source;
+            this.subscription = subscription;
+            this.tell = tell;
+        }
+
+        internal Task Tail { get; private set; } = Task.FromResult(0);
+
+        /// <summary>Called by the queue's thread only.</summary>
+        internal void Add(string happened)
+        {
+            Tail = Tail.ContinueWith(_ =>
+            {
+                if (!ended) Queue.Harmless(() => tell(happened));
+            }, TaskScheduler.Default);
+        }
+
+        public void Dispose()
+        {
+            ended = true;
+            Native.mcpr_source_unsubscribe(source, subscription);
+            queue.Forget(subscription);
+        }
+    }
+}
