@@ -20,6 +20,10 @@ namespace McpResident
     internal sealed class Queue
     {
         private const ulong ForEverMs = 3600000;
+        /// <summary>A little more than the limit of a whole close.</summary>
+        private const ulong ExitLimitMs = 7000;
+
+        private static readonly HashSet<Queue> Living = new HashSet<Queue>();
 
         internal readonly ulong Number = Native.mcpr_queue_new();
         private readonly object gate = new object();
@@ -30,9 +34,26 @@ namespace McpResident
         private readonly Dictionary<ulong, CancellationTokenSource> questions = new Dictionary<ulong, CancellationTokenSource>();
         private int users = 1;
 
+        /// <summary>A program that ends without a close ends its servers, and no thread of it is left inside of the library.</summary>
+        static Queue()
+        {
+            AppDomain.CurrentDomain.ProcessExit += (sender, arguments) =>
+            {
+                List<Queue> left;
+                lock (Living) left = new List<Queue>(Living);
+                foreach (Queue queue in left)
+                {
+                    lock (Living) Living.Remove(queue);
+                    Native.mcpr_queue_free(queue.Number);
+                }
+                Native.mcpr_shut_down(ExitLimitMs);
+            };
+        }
+
         internal Queue(WaitFor waitFor)
         {
             this.waitFor = waitFor;
+            lock (Living) Living.Add(this);
             new Thread(Run) { IsBackground = true, Name = "mcp-resident" }.Start();
         }
 
@@ -50,6 +71,7 @@ namespace McpResident
             {
                 if (--users > 0) return;
             }
+            lock (Living) Living.Remove(this);
             Native.mcpr_queue_free(Number);
         }
 
@@ -112,9 +134,10 @@ namespace McpResident
                 IntPtr delivery = Native.mcpr_queue_next(Number, ForEverMs);
                 if (delivery == IntPtr.Zero)
                 {
-                    lock (gate)
+                    // Freed: nobody uses it any more, or the process ends.
+                    lock (Living)
                     {
-                        if (users == 0) return;
+                        if (!Living.Contains(this)) return;
                     }
                     continue;
                 }
