@@ -11,7 +11,7 @@ CARGO ?= cargo
 LOCKED := $(if $(CI),--locked)
 
 # Each has a script in scripts/bindings that installs what it needs into .tools/bindings.
-BINDINGS := python node c go csharp
+BINDINGS := python node c go csharp jvm
 # What each language has played.
 REPORTS = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/parity
 
