@@ -5,7 +5,15 @@ package mcpresident
 // #include <stdlib.h>
 import "C"
 
-import "unsafe"
+import (
+	"time"
+	"unsafe"
+)
+
+// milliseconds keeps the parts of one, so that nothing is rounded to none.
+func milliseconds(duration time.Duration) C.double {
+	return C.double(duration) / C.double(time.Millisecond)
+}
 
 // text takes a text over from the library.
 func text(native C.mcpr_text) (string, bool) {

@@ -1,10 +1,17 @@
 package mcpresident
 
-import "sync"
+import (
+	"log"
+	"sync"
+)
 
-// observer tells one function of events, in order and on a goroutine of its own, which lives while events are waiting.
+// maxWaiting is how many events, or notices of progress, wait for one function of the host. The others are left out (SPEC 6.5).
+const maxWaiting = 4_096
+
+// observer calls one function of the host with events or progress, in order and on a goroutine of its own, which lives while
+// something waits. So the goroutine that takes deliveries never runs the host's code.
 type observer struct {
-	tell func(event string)
+	tell func(form string)
 
 	mutex   sync.Mutex
 	waiting []string
@@ -13,20 +20,19 @@ type observer struct {
 	idle    *sync.Cond
 }
 
-func newObserver(tell func(event string)) *observer {
+func newObserver(tell func(form string)) *observer {
 	o := &observer{tell: tell}
 	o.idle = sync.NewCond(&o.mutex)
 	return o
 }
 
-// add is bounded by the library, which leaves events out that wait for too long.
-func (o *observer) add(event string) {
+func (o *observer) add(form string) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if o.ended {
+	if o.ended || len(o.waiting) == maxWaiting {
 		return
 	}
-	o.waiting = append(o.waiting, event)
+	o.waiting = append(o.waiting, form)
 	if !o.telling {
 		o.telling = true
 		go o.work()
@@ -42,11 +48,21 @@ func (o *observer) work() {
 			o.mutex.Unlock()
 			return
 		}
-		event := o.waiting[0]
+		form := o.waiting[0]
 		o.waiting = o.waiting[1:]
 		o.mutex.Unlock()
-		o.tell(event)
+		o.tellOne(form)
 	}
+}
+
+// tellOne reports a panic and goes on, as net/http does: the next event is told all the same.
+func (o *observer) tellOne(form string) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			log.Printf("mcpresident: an observer panicked: %v", cause)
+		}
+	}()
+	o.tell(form)
 }
 
 // end takes no further events, and those that wait are forgotten.

@@ -27,10 +27,10 @@ type outcome struct {
 type queue struct {
 	native C.mcpr_queue
 
-	mutex     sync.Mutex
-	users     int
-	waiting   map[uint64]chan outcome
-	progress  map[uint64]func(json.RawMessage)
+	mutex   sync.Mutex
+	users   int
+	waiting map[uint64]chan outcome
+	// observers of events by subscription, and of progress by operation; no two of these ids are the same.
 	observers map[uint64]*observer
 	waitFor   WaitFor
 	questions map[uint64]context.CancelFunc
@@ -41,7 +41,6 @@ func newQueue(waitFor WaitFor) *queue {
 		native:    C.mcpr_queue_new(),
 		users:     1,
 		waiting:   map[uint64]chan outcome{},
-		progress:  map[uint64]func(json.RawMessage){},
 		observers: map[uint64]*observer{},
 		questions: map[uint64]context.CancelFunc{},
 		waitFor:   waitFor,
@@ -67,9 +66,9 @@ func (q *queue) release() {
 	}
 }
 
-// await starts an operation and waits for its outcome; the caller has a use of the queue. When the context is done it cancels, and still waits: the outcome of
-// a cancelled operation comes at once.
-func (q *queue) await(ctx context.Context, progress func(json.RawMessage), start func() (uint64, error)) (outcome, error) {
+// await starts an operation and waits for its outcome, and until all of its progress has been told; the caller has a use of the
+// queue. When the context is done it cancels, and still waits: the outcome of a cancelled operation comes at once.
+func (q *queue) await(ctx context.Context, progress *observer, start func() (uint64, error)) (outcome, error) {
 	done := make(chan outcome, 1)
 	q.mutex.Lock()
 	// Under the lock, so that the outcome finds who waits for it.
@@ -77,20 +76,24 @@ func (q *queue) await(ctx context.Context, progress func(json.RawMessage), start
 	if err == nil {
 		q.waiting[operation] = done
 		if progress != nil {
-			q.progress[operation] = progress
+			q.observers[operation] = progress
 		}
 	}
 	q.mutex.Unlock()
 	if err != nil {
 		return outcome{}, err
 	}
+	var ended outcome
 	select {
-	case ended := <-done:
-		return ended, nil
+	case ended = <-done:
 	case <-ctx.Done():
 		C.mcpr_queue_cancel(q.native, C.uint64_t(operation))
-		return <-done, nil
+		ended = <-done
 	}
+	if progress != nil {
+		progress.drain()
+	}
+	return ended, nil
 }
 
 func (q *queue) run() {
@@ -122,21 +125,13 @@ func (q *queue) hand(delivery *C.mcpr_delivery) {
 		q.complete(id, outcome{json: value})
 	case C.MCPR_KIND_FAILED:
 		q.complete(id, outcome{err: takeError(C.mcpr_delivery_error(delivery))})
-	case C.MCPR_KIND_PROGRESS:
-		params, _ := text(C.mcpr_delivery_json(delivery))
-		q.mutex.Lock()
-		told := q.progress[id]
-		q.mutex.Unlock()
-		if told != nil {
-			told(json.RawMessage(params))
-		}
-	case C.MCPR_KIND_EVENT:
-		event, _ := text(C.mcpr_delivery_json(delivery))
+	case C.MCPR_KIND_PROGRESS, C.MCPR_KIND_EVENT:
+		form, _ := text(C.mcpr_delivery_json(delivery))
 		q.mutex.Lock()
 		told := q.observers[id]
 		q.mutex.Unlock()
 		if told != nil {
-			told.add(event)
+			told.add(form)
 		}
 	case C.MCPR_KIND_QUESTION:
 		request, _ := text(C.mcpr_delivery_json(delivery))
@@ -155,7 +150,7 @@ func (q *queue) complete(operation uint64, ended outcome) {
 	q.mutex.Lock()
 	done := q.waiting[operation]
 	delete(q.waiting, operation)
-	delete(q.progress, operation)
+	delete(q.observers, operation)
 	q.mutex.Unlock()
 	done <- ended
 }

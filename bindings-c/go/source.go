@@ -338,7 +338,7 @@ func (s *Source) WaitFor(ctx context.Context, server string, limit time.Duration
 		nativeStates, freeStates := cString(strings.Join(names, ","))
 		defer freeStates()
 		var failure *C.mcpr_error
-		operation := C.mcpr_source_wait_for_start(q.native, s.native, nativeServer, nativeStates, C.uint64_t(limit.Milliseconds()), &failure)
+		operation := C.mcpr_source_wait_for_start(q.native, s.native, nativeServer, nativeStates, milliseconds(limit), &failure)
 		return started(operation, failure)
 	})
 	if err := settled(ctx, ended, err); err != nil {
@@ -409,5 +409,5 @@ func (s *Source) Close(ctx context.Context) error {
 // ShutDown closes every source of this process and waits at most so long until nothing of the library runs. Returns whether
 // nothing does.
 func ShutDown(limit time.Duration) bool {
-	return bool(C.mcpr_shut_down(C.uint64_t(limit.Milliseconds())))
+	return bool(C.mcpr_shut_down(C.uint64_t(max(limit, 0).Milliseconds())))
 }

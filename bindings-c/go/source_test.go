@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"runtime"
 	"strings"
@@ -199,6 +201,41 @@ func TestObserversAreToldInOrderBeforeTheCloseReturns(t *testing.T) {
 	}
 	if got := fmt.Sprint(states); got != "[stopped starting running stopped]" || ended != 0 {
 		t.Error(got, ended)
+	}
+}
+
+func TestAHostFunctionThatPanicsHarmsNothing(t *testing.T) {
+	log.SetOutput(io.Discard)
+	defer log.SetOutput(os.Stderr)
+	source := load(t, "{}", nil)
+	var events, notices int
+	if _, err := source.OnEvent(func(Event) { events++; panic("an observer's own") }); err != nil {
+		t.Fatal(err)
+	}
+	progress := WithProgress(func(json.RawMessage) { notices++; panic("the host's own") })
+	result := call(t, source, "s_sleep", json.RawMessage(`{"ms":60,"progress_ms":10}`), progress)
+	// All of it was told when the call returned.
+	if result.IsError || notices < 2 {
+		t.Error(result, notices)
+	}
+	if err := source.Close(limited(t)); err != nil {
+		t.Fatal(err)
+	}
+	if events < 2 {
+		t.Error(events)
+	}
+}
+
+func TestTimeoutsAreNeverTheServersOwnWhenOneIsGiven(t *testing.T) {
+	source := load(t, "{}", nil)
+	for _, timeout := range []time.Duration{-time.Second, 0, time.Nanosecond, time.Millisecond} {
+		result := call(t, source, "s_sleep", json.RawMessage(`{"ms":60000}`), WithTimeout(timeout))
+		if !result.IsError || result.Metadata.Error.Kind != "timeout" {
+			t.Error(timeout, result)
+		}
+	}
+	if _, err := source.WaitFor(limited(t), "s", -time.Second, Stopped); !errors.Is(err, &Error{Code: CodeTimeout}) {
+		t.Error(err)
 	}
 }
 

@@ -98,19 +98,23 @@ type Result struct {
 type CallOption func(*callOptions)
 
 type callOptions struct {
-	timeout  time.Duration
-	progress func(json.RawMessage)
+	// timeout in milliseconds; 0 takes the server's own.
+	timeout  C.double
+	progress *observer
 }
 
 // WithTimeout is how long the server may be silent. Progress starts it anew.
 func WithTimeout(timeout time.Duration) CallOption {
-	return func(options *callOptions) { options.timeout = timeout }
+	// One that was given is never the server's own, also when it is nothing.
+	return func(options *callOptions) { options.timeout = milliseconds(max(timeout, time.Nanosecond)) }
 }
 
-// WithProgress is told of progress, in order and before the call returns: the params of each notification. It must return
-// soon, since everything of this source waits for it.
+// WithProgress is told of progress, in order and before the call returns: the params of each notification. It runs on a
+// goroutine of its own; the call returns when it has been told of everything.
 func WithProgress(tell func(params json.RawMessage)) CallOption {
-	return func(options *callOptions) { options.progress = tell }
+	return func(options *callOptions) {
+		options.progress = newObserver(func(params string) { tell(json.RawMessage(params)) })
+	}
 }
 
 // Call calls the tool and waits for its result. Arguments are what encoding/json writes as an object, a json.RawMessage, or
@@ -127,10 +131,6 @@ func (t *Tool) Call(ctx context.Context, arguments any, options ...CallOption) (
 	if err != nil {
 		return nil, &Error{Code: CodeConfig, Message: "the arguments cannot be written as JSON: " + err.Error()}
 	}
-	limit := chosen.timeout.Milliseconds()
-	if chosen.timeout > 0 && limit == 0 {
-		limit = 1
-	}
 	q := t.source.use()
 	defer q.release()
 	start := func() (uint64, error) {
@@ -139,7 +139,7 @@ func (t *Tool) Call(ctx context.Context, arguments any, options ...CallOption) (
 		if len(given) > 0 {
 			native = (*C.char)(unsafe.Pointer(&given[0]))
 		}
-		operation := C.mcpr_tool_call_start(q.native, t.native, native, C.size_t(len(given)), C.uint64_t(limit), C.bool(chosen.progress != nil), &failure)
+		operation := C.mcpr_tool_call_start(q.native, t.native, native, C.size_t(len(given)), chosen.timeout, C.bool(chosen.progress != nil), &failure)
 		return started(operation, failure)
 	}
 	ended, err := q.await(ctx, chosen.progress, start)

@@ -541,7 +541,7 @@ uint64_t mcpr_source_wait_for_start(mcpr_queue queue,
                                     mcpr_source source,
                                     const char *server,
                                     const char *states,
-                                    uint64_t timeout_ms,
+                                    double timeout_ms,
                                     mcpr_error **error);
 
 /**
@@ -550,7 +550,7 @@ uint64_t mcpr_source_wait_for_start(mcpr_queue queue,
 mcpr_text mcpr_source_wait_for(mcpr_source source,
                                const char *server,
                                const char *states,
-                               uint64_t timeout_ms,
+                               double timeout_ms,
                                mcpr_error **error);
 
 /**
@@ -585,12 +585,12 @@ mcpr_text mcpr_tool_text(mcpr_tool tool, int32_t fact);
  * Calls a tool and waits for the result. What a server did is never an error of this function: the result has it.
  *
  * `arguments` is the JSON text of an object of `length` bytes, or NULL. `timeout_ms` is how long the server may be silent, in
- * milliseconds; 0 takes the server's own `timeout`.
+ * milliseconds, rounded up and at least one; 0 takes the server's own `timeout`.
  */
 mcpr_result *mcpr_tool_call(mcpr_tool tool,
                             const char *arguments,
                             size_t length,
-                            uint64_t timeout_ms,
+                            double timeout_ms,
                             mcpr_error **error);
 
 /**
@@ -601,7 +601,7 @@ uint64_t mcpr_tool_call_start(mcpr_queue queue,
                               mcpr_tool tool,
                               const char *arguments,
                               size_t length,
-                              uint64_t timeout_ms,
+                              double timeout_ms,
                               bool progress,
                               mcpr_error **error);
 

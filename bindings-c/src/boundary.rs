@@ -79,7 +79,20 @@ pub(crate) fn unknown(kind: &str, number: u64) -> Error {
     ))
 }
 
-/// A number that stands for nothing of its enumeration.
-pub(crate) fn unknown_number(enumeration: &str, number: i32) -> Error {
-    invalid(format!("{number} is not one of {enumeration}"))
+/// What a number of C stands for: C may pass any, and a value of a Rust enumeration that is none of it must never exist.
+macro_rules! numbered {
+    ($name:ident { $($variant:ident),* }) => {
+        impl $name {
+            fn of(number: i32) -> Result<Self, mcp_resident_facade::mcp_resident::Error> {
+                match number {
+                    $(number if number == Self::$variant as i32 => Ok(Self::$variant),)*
+                    _ => Err($crate::boundary::invalid(format!(
+                        concat!("{} is not one of ", stringify!($name)),
+                        number
+                    ))),
+                }
+            }
+        }
+    };
 }
+pub(crate) use numbered;

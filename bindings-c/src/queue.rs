@@ -192,13 +192,28 @@ unsafe fn request(
         };
         (text_in(config, "config")?, options)
     };
-    let is_json = config.trim_start().starts_with('{');
-    let request = if is_json {
-        LoadRequest::from_json(config, options)?
-    } else {
-        LoadRequest::from_file(config, options)?
-    };
-    Ok(if asks { request.asking() } else { request })
+    Ok(LoadRequest::from_text(config, options)?.asking(asks))
+}
+
+/// Starts what takes a configuration.
+///
+/// # Safety
+/// The texts are NULL or end with NUL; `error` is NULL or a place for a pointer.
+unsafe fn start_on(
+    queue: mcpr_queue,
+    config: *const c_char,
+    options: *const c_char,
+    asks: bool,
+    error: *mut *mut mcpr_error,
+    start: fn(&Arc<facade::Queue>, LoadRequest) -> Result<OperationId, Error>,
+) -> OperationId {
+    // SAFETY: the caller promises what both need.
+    unsafe {
+        call(error, || {
+            let request = request(config, options, asks)?;
+            start(&find(queue)?.queue, request)
+        })
+    }
 }
 
 /// Loads a configuration and waits for it. `config` is the path of a file, or JSON that begins with `{`; `options` is a JSON
@@ -239,13 +254,8 @@ pub unsafe extern "C" fn mcpr_load_start(
     asks: bool,
     error: *mut *mut mcpr_error,
 ) -> u64 {
-    // SAFETY: the caller promises what both need.
-    unsafe {
-        call(error, || {
-            let request = request(config, options, asks)?;
-            facade::load(&find(queue)?.queue, request)
-        })
-    }
+    // SAFETY: the caller promises what it needs.
+    unsafe { start_on(queue, config, options, asks, error, facade::load) }
 }
 
 /// Connects every server that is not disabled, lists its tools under their own names, and disconnects. JSON: a list of
@@ -284,13 +294,8 @@ pub unsafe extern "C" fn mcpr_inventory_start(
     asks: bool,
     error: *mut *mut mcpr_error,
 ) -> u64 {
-    // SAFETY: the caller promises what both need.
-    unsafe {
-        call(error, || {
-            let request = request(config, options, asks)?;
-            facade::inventory(&find(queue)?.queue, request)
-        })
-    }
+    // SAFETY: the caller promises what it needs.
+    unsafe { start_on(queue, config, options, asks, error, facade::inventory) }
 }
 
 /// Closes every source of this process, for a host that ends, and waits at most so long until nothing of the library runs.

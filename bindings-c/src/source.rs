@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::{Error, State};
-use mcp_resident_facade::{Handles, Interest, OperationId, Outcome};
+use mcp_resident_facade::{Handles, Interest, OperationId, Outcome, milliseconds};
 
-use crate::boundary::{call, invalid, optional_text_in, quiet, text_in, unknown, unknown_number};
+use crate::boundary::{call, invalid, numbered, optional_text_in, quiet, text_in, unknown};
 use crate::error::mcpr_error;
 use crate::queue::{self, mcpr_queue};
 use crate::text::mcpr_text;
@@ -131,18 +130,12 @@ pub enum mcpr_view {
     Problems = 3,
 }
 
-impl mcpr_view {
-    /// C may pass any number.
-    fn of(number: i32) -> Result<Self, Error> {
-        Ok(match number {
-            0 => mcpr_view::Status,
-            1 => mcpr_view::Servers,
-            2 => mcpr_view::Tools,
-            3 => mcpr_view::Problems,
-            _ => return Err(unknown_number("mcpr_view", number)),
-        })
-    }
-}
+numbered!(mcpr_view {
+    Status,
+    Servers,
+    Tools,
+    Problems
+});
 
 /// What is known of a source, as JSON. `view` is one of mcpr_view.
 #[unsafe(no_mangle)]
@@ -269,19 +262,13 @@ pub enum mcpr_action {
     Close = 4,
 }
 
-impl mcpr_action {
-    /// C may pass any number.
-    fn of(number: i32) -> Result<Self, Error> {
-        Ok(match number {
-            0 => mcpr_action::Start,
-            1 => mcpr_action::Stop,
-            2 => mcpr_action::Restart,
-            3 => mcpr_action::Refresh,
-            4 => mcpr_action::Close,
-            _ => return Err(unknown_number("mcpr_action", number)),
-        })
-    }
-}
+numbered!(mcpr_action {
+    Start,
+    Stop,
+    Restart,
+    Refresh,
+    Close
+});
 
 fn begin(
     source: &facade::Source,
@@ -367,7 +354,7 @@ pub unsafe extern "C" fn mcpr_source_wait_for_start(
     source: mcpr_source,
     server: *const c_char,
     states: *const c_char,
-    timeout_ms: u64,
+    timeout_ms: f64,
     error: *mut *mut mcpr_error,
 ) -> u64 {
     // SAFETY: the caller promises what both need.
@@ -375,7 +362,7 @@ pub unsafe extern "C" fn mcpr_source_wait_for_start(
         call(error, || {
             let server = text_in(server, "server")?;
             let states = states_named(text_in(states, "states")?)?;
-            let timeout = Duration::from_millis(timeout_ms);
+            let timeout = milliseconds(timeout_ms);
             let queue = queue::find(queue)?;
             find(source)?
                 .source
@@ -393,7 +380,7 @@ pub unsafe extern "C" fn mcpr_source_wait_for(
     source: mcpr_source,
     server: *const c_char,
     states: *const c_char,
-    timeout_ms: u64,
+    timeout_ms: f64,
     error: *mut *mut mcpr_error,
 ) -> mcpr_text {
     // SAFETY: the caller promises what both need.
@@ -401,7 +388,7 @@ pub unsafe extern "C" fn mcpr_source_wait_for(
         call(error, || {
             let server = text_in(server, "server")?;
             let states = states_named(text_in(states, "states")?)?;
-            let timeout = Duration::from_millis(timeout_ms);
+            let timeout = milliseconds(timeout_ms);
             let found = find(source)?;
             let wait =
                 |queue: &Arc<facade::Queue>| found.source.wait_for(queue, server, &states, timeout);
@@ -415,21 +402,8 @@ pub unsafe extern "C" fn mcpr_source_wait_for(
 }
 
 fn states_named(names: &str) -> Result<Vec<State>, Error> {
-    let all = [
-        State::Stopped,
-        State::Starting,
-        State::Running,
-        State::Error,
-    ];
-    let named = |name: &str| {
-        let found = all.into_iter().find(|state| state.as_str() == name.trim());
-        found.ok_or_else(|| {
-            invalid(format!(
-                "there is no state {name:?}; there are: stopped, starting, running, error"
-            ))
-        })
-    };
-    names.split(',').map(named).collect()
+    let states: Result<Vec<State>, _> = names.split(',').map(|name| name.trim().parse()).collect();
+    states.map_err(|unknown| invalid(unknown.to_string()))
 }
 
 /// Which events a subscription is about.
@@ -443,17 +417,11 @@ pub enum mcpr_interest {
     Tools = 2,
 }
 
-impl mcpr_interest {
-    /// C may pass any number.
-    fn of(number: i32) -> Result<Self, Error> {
-        Ok(match number {
-            0 => mcpr_interest::Everything,
-            1 => mcpr_interest::States,
-            2 => mcpr_interest::Tools,
-            _ => return Err(unknown_number("mcpr_interest", number)),
-        })
-    }
-}
+numbered!(mcpr_interest {
+    Everything,
+    States,
+    Tools
+});
 
 /// Events of a source arrive in a queue from now on. `interest` is one of mcpr_interest. Returns the subscription.
 ///

@@ -4,13 +4,12 @@ use std::ffi::c_char;
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::{Arguments, Error, RawJson};
 use mcp_resident_facade::{CallOptions, Handles, Outcome};
 
-use crate::boundary::{call, invalid, quiet, unknown, unknown_number};
+use crate::boundary::{call, invalid, numbered, quiet, unknown};
 use crate::error::mcpr_error;
 use crate::queue::{self, mcpr_queue};
 use crate::result::mcpr_result;
@@ -60,23 +59,17 @@ pub enum mcpr_fact {
     Annotations = 8,
 }
 
-impl mcpr_fact {
-    /// C may pass any number.
-    fn of(number: i32) -> Result<Self, Error> {
-        Ok(match number {
-            0 => mcpr_fact::Name,
-            1 => mcpr_fact::Description,
-            2 => mcpr_fact::Title,
-            3 => mcpr_fact::Server,
-            4 => mcpr_fact::ServerTool,
-            5 => mcpr_fact::InputSchema,
-            6 => mcpr_fact::ServerSchema,
-            7 => mcpr_fact::OutputSchema,
-            8 => mcpr_fact::Annotations,
-            _ => return Err(unknown_number("mcpr_fact", number)),
-        })
-    }
-}
+numbered!(mcpr_fact {
+    Name,
+    Description,
+    Title,
+    Server,
+    ServerTool,
+    InputSchema,
+    ServerSchema,
+    OutputSchema,
+    Annotations
+});
 
 /// A fact about a tool. `fact` is one of mcpr_fact.
 #[unsafe(no_mangle)]
@@ -115,17 +108,14 @@ unsafe fn arguments_in(arguments: *const c_char, length: usize) -> Result<Argume
 }
 
 /// How long the server may be silent: `timeout_ms`, or the server's own `timeout` for 0.
-fn options(timeout_ms: u64, progress: bool) -> CallOptions {
-    CallOptions {
-        timeout: (timeout_ms > 0).then(|| Duration::from_millis(timeout_ms)),
-        progress,
-    }
+fn options(timeout_ms: f64, progress: bool) -> CallOptions {
+    CallOptions::new((timeout_ms != 0.0).then_some(timeout_ms), progress)
 }
 
 /// Calls a tool and waits for the result. What a server did is never an error of this function: the result has it.
 ///
 /// `arguments` is the JSON text of an object of `length` bytes, or NULL. `timeout_ms` is how long the server may be silent, in
-/// milliseconds; 0 takes the server's own `timeout`.
+/// milliseconds, rounded up and at least one; 0 takes the server's own `timeout`.
 ///
 /// # Safety
 /// `arguments` is NULL or has `length` bytes; `error` is NULL or a place for a pointer.
@@ -134,7 +124,7 @@ pub unsafe extern "C" fn mcpr_tool_call(
     tool: mcpr_tool,
     arguments: *const c_char,
     length: usize,
-    timeout_ms: u64,
+    timeout_ms: f64,
     error: *mut *mut mcpr_error,
 ) -> *mut mcpr_result {
     // SAFETY: the caller promises what both need.
@@ -164,7 +154,7 @@ pub unsafe extern "C" fn mcpr_tool_call_start(
     tool: mcpr_tool,
     arguments: *const c_char,
     length: usize,
-    timeout_ms: u64,
+    timeout_ms: f64,
     progress: bool,
     error: *mut *mut mcpr_error,
 ) -> u64 {

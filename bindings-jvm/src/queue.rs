@@ -58,10 +58,8 @@ impl NativeQueue {
 
     /// Starts a load.
     pub fn load(&self, config: String, options: String, asks: bool) -> Result<u64, NativeFailure> {
-        Ok(facade::load(
-            &self.queue,
-            request(&config, &options, asks)?,
-        )?)
+        let request = LoadRequest::from_text(&config, &options)?.asking(asks);
+        Ok(facade::load(&self.queue, request)?)
     }
 
     /// Starts an inventory.
@@ -71,17 +69,7 @@ impl NativeQueue {
         options: String,
         asks: bool,
     ) -> Result<u64, NativeFailure> {
-        let request = request(&config, &options, asks)?;
+        let request = LoadRequest::from_text(&config, &options)?.asking(asks);
         Ok(facade::inventory(&self.queue, request)?)
     }
-}
-
-/// A configuration that begins with `{` is JSON, everything else the path of a file.
-fn request(config: &str, options: &str, asks: bool) -> Result<LoadRequest, NativeFailure> {
-    let request = if config.trim_start().starts_with('{') {
-        LoadRequest::from_json(config, options)?
-    } else {
-        LoadRequest::from_file(config, options)?
-    };
-    Ok(if asks { request.asking() } else { request })
 }

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_resident_facade as facade;
-use mcp_resident_facade::Interest;
 use mcp_resident_facade::mcp_resident::{Error, ErrorKind, State};
+use mcp_resident_facade::{Interest, milliseconds};
 
 use crate::error::{NativeFailure, json};
 use crate::queue::NativeQueue;
@@ -113,13 +112,12 @@ impl NativeSource {
         queue: Arc<NativeQueue>,
         server: String,
         states: Vec<String>,
-        timeout_ms: u64,
+        timeout_ms: f64,
     ) -> Result<u64, NativeFailure> {
-        let states: Vec<State> = states
-            .iter()
-            .map(|name| state_named(name))
-            .collect::<Result<_, Error>>()?;
-        let timeout = Duration::from_millis(timeout_ms);
+        let states: Result<Vec<State>, _> = states.iter().map(|name| name.parse()).collect();
+        let states =
+            states.map_err(|unknown| Error::new(ErrorKind::Config, unknown.to_string()))?;
+        let timeout = milliseconds(timeout_ms);
         Ok(self
             .source
             .wait_for(&queue.queue, &server, &states, timeout)?)
@@ -148,19 +146,4 @@ impl NativeSource {
     pub fn unsubscribe(&self, subscription: u64) {
         self.source.unsubscribe(subscription);
     }
-}
-
-fn state_named(name: &str) -> Result<State, Error> {
-    let states = [
-        State::Stopped,
-        State::Starting,
-        State::Running,
-        State::Error,
-    ];
-    let found = states.into_iter().find(|state| state.as_str() == name);
-    found.ok_or_else(|| {
-        let message =
-            format!("there is no state {name:?}; there are: stopped, starting, running, error");
-        Error::new(ErrorKind::Config, message)
-    })
 }

@@ -1,7 +1,6 @@
 //! One tool as the native half holds it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::CallOptions;
@@ -64,13 +63,10 @@ impl NativeTool {
         &self,
         queue: Arc<NativeQueue>,
         given: Option<String>,
-        timeout_ms: Option<u64>,
+        timeout_ms: Option<f64>,
         progress: bool,
     ) -> Result<u64, NativeFailure> {
-        let options = CallOptions {
-            timeout: timeout_ms.map(Duration::from_millis),
-            progress,
-        };
+        let options = CallOptions::new(timeout_ms, progress);
         let arguments = given.map_or_else(Arguments::none, Arguments::from);
         Ok(self.tool.execute(&queue.queue, arguments, options)?)
     }

@@ -113,6 +113,42 @@ private val tests: Map<String, suspend () -> Unit> = mapOf(
         source.close()
         check(states == listOf("stopped", "starting", "running", "stopped") && ended == 0) { states }
     },
+    "progress is told before the result, and may fail" to {
+        loaded { source ->
+            val notices = java.util.concurrent.atomic.AtomicInteger()
+            val told = Consumer<String> {
+                notices.incrementAndGet()
+                throw StackOverflowError("the host's own")
+            }
+            val result = source.tool("s_sleep")!!.execute(mapOf("ms" to 60, "progress_ms" to 10), CallOptions(onProgress = told))
+            check(!result.isError && notices.get() >= 2) { notices }
+        }
+    },
+    "a timeout that is given is never the server's own" to {
+        loaded { source ->
+            for (timeout in listOf(Duration.ofSeconds(-1), Duration.ZERO, Duration.ofNanos(1), Duration.ofMillis(1))) {
+                val result = source.tool("s_sleep")!!.execute(mapOf("ms" to 60_000), CallOptions(timeout))
+                check(result.errorKind == "timeout") { "$timeout: ${result.metadataJson}" }
+            }
+            check(codeOf { source.waitFor("s", listOf("stopped"), Duration.ofSeconds(-1)) } == ErrorCode.TIMEOUT)
+        }
+    },
+    "deep values stay text" to {
+        val deep = "[{\"]\":".repeat(400) + "0" + "}]".repeat(400)
+        check(Json.write(Json.parse(deep)) == deep)
+    },
+    "a source that nobody closed ends when it is collected" to {
+        fun forget() {
+            McpSource.loadAsync(fake()).join()
+        }
+        forget()
+        val end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30)
+        while (threadsNamed("mcp-") > 0) {
+            System.gc()
+            check(System.nanoTime() < end) { threadsNamed("mcp-") }
+            Thread.yield()
+        }
+    },
     "persons are asked" to {
         val persons = mapOf(
             "agrees" to WaitFor { CompletableFuture.completedFuture(Answer.accept(mapOf("name" to "Ada ${it.prompt}"))) },

@@ -17,6 +17,7 @@ class McpSource {
   #tools = []
   #byId = new Map()
   #byName = new Map()
+  #subscriptions = new Set()
 
   constructor (native, load, bigints) {
     this.#native = native
@@ -105,6 +106,8 @@ class McpSource {
 
   async close () {
     await hub.outcome(guarded(() => this.#native.close(hub.queue)))
+    for (const subscription of this.#subscriptions) hub.observers.delete(subscription)
+    this.#subscriptions.clear()
     hub.asking.delete(this.#load)
   }
 
@@ -116,8 +119,10 @@ class McpSource {
     const subscription = guarded(() => this.#native.subscribe(hub.queue, interest))
     // With the source: while it is observed it is not collected, which would close it.
     hub.observers.set(subscription, { observer, source: this })
+    this.#subscriptions.add(subscription)
     return () => {
       hub.observers.delete(subscription)
+      this.#subscriptions.delete(subscription)
       this.#native.unsubscribe(subscription)
     }
   }
@@ -139,21 +144,16 @@ class McpSource {
   }
 }
 
-const OPTIONS = new Set([
-  'autoRestart', 'baseDir', 'cacheDir', 'clientInfo', 'defaultInheritEnv', 'environment', 'expand', 'guardian', 'limits',
-  'liveToolList', 'replayRepeatableCalls', 'resident', 'secretCommands', 'wait'
-])
-
-/** A load as the native half takes it. */
+/** A load as the native half takes it. Which options there are is the core's to say. */
 function request (config, options) {
-  const given = {}
-  for (const [name, value] of Object.entries(options)) {
-    if (!OPTIONS.has(name)) throw new TypeError(`there is no option ${name}; there are: ${[...OPTIONS].join(', ')}`)
-    given[name] = value instanceof URL ? fileURLToPath(value) : value
-  }
-  const path = config instanceof URL ? fileURLToPath(config) : config
+  const given = Object.entries(options).map(([name, value]) => [name, local(value)])
+  const path = local(config)
   const isPath = typeof path === 'string'
-  return [isPath ? path : json.stringify(path) ?? 'null', isPath, JSON.stringify(given)]
+  return [isPath ? path : json.stringify(path) ?? 'null', isPath, JSON.stringify(Object.fromEntries(given))]
+}
+
+function local (value) {
+  return value instanceof URL ? fileURLToPath(value) : value
 }
 
 async function loadMcp (config, { waitFor, signal, bigints = false, ...options } = {}) {

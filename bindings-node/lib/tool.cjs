@@ -4,7 +4,7 @@ const hub = require('./hub.cjs')
 const json = require('./json.cjs')
 const kinds = require('./deliveries.cjs')
 const { ToolResult } = require('./result.cjs')
-const { guarded } = require('./errors.cjs')
+const { fromForm, guarded } = require('./errors.cjs')
 
 /** One tool of one server, under the name that a model sees. */
 class Tool {
@@ -48,15 +48,17 @@ class Tool {
   }
 
   execute (args, { signal, timeout, onProgress } = {}) {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const given = typeof args === 'string' || args === undefined ? args : json.stringify(args)
-      const operation = guarded(() => this.#native.execute(hub.queue, given, timeout ?? -1, onProgress !== undefined))
+      const operation = guarded(() => this.#native.execute(hub.queue, given, timeout, onProgress !== undefined))
       const stop = signal && hub.whenAborted(signal, () => hub.queue.cancel(operation))
       if (onProgress !== undefined) hub.progress.set(operation, onProgress)
       hub.begin(operation, (kind, output, rest) => {
         stop?.()
         if (onProgress !== undefined) hub.progress.delete(operation)
-        resolve(this.#result(kind, output, rest))
+        // What a server did is a result. Only the library's own failure is none.
+        if (kind === kinds.FAILED) reject(fromForm(output))
+        else resolve(this.#result(kind, output, rest))
       })
     })
   }
@@ -64,15 +66,8 @@ class Tool {
   #result (kind, output, rest) {
     const metadata = { server: this.server, tool: this.serverTool }
     if (kind === kinds.CALLED) return new ToolResult(output, false, metadata, rest, this.#bigints)
-    if (kind === kinds.CALL_FAILED) {
-      const [error, raw] = JSON.parse(rest)
-      metadata.error = error
-      return new ToolResult(output, true, metadata, raw, this.#bigints)
-    }
-    // The library failed inside, and says so.
-    const { message } = JSON.parse(output)
-    metadata.error = { kind: 'internal', executed: 'unknown', message }
-    return new ToolResult(message, true, metadata, null, this.#bigints)
+    const [error, raw] = JSON.parse(rest)
+    return new ToolResult(output, true, { ...metadata, error }, raw, this.#bigints)
   }
 
   #schema (which) {

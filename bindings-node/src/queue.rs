@@ -104,5 +104,5 @@ fn request(
     } else {
         LoadRequest::from_json(config, options)?
     };
-    Ok(if asks { request.asking() } else { request })
+    Ok(request.asking(asks))
 }

@@ -1,11 +1,10 @@
 //! A source as the native half holds it: it starts operations and answers what is known at once, as JSON text.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_resident_facade as facade;
-use mcp_resident_facade::Interest;
 use mcp_resident_facade::mcp_resident::{Error, State};
+use mcp_resident_facade::{Interest, milliseconds};
 use napi::bindgen_prelude::Result;
 use napi_derive::napi;
 
@@ -123,11 +122,10 @@ impl Source {
         states: Vec<String>,
         timeout_ms: f64,
     ) -> Result<f64> {
-        let states: Vec<State> = states
-            .iter()
-            .map(|name| state_named(name))
-            .collect::<Result<_>>()?;
-        let timeout = Duration::from_millis(id(timeout_ms));
+        let states: std::result::Result<Vec<State>, _> =
+            states.iter().map(|name| name.parse()).collect();
+        let states = states.map_err(|unknown| napi::Error::from_reason(unknown.to_string()))?;
+        let timeout = milliseconds(timeout_ms);
         begun(
             self.source
                 .wait_for(&queue.queue, &server, &states, timeout),
@@ -160,19 +158,4 @@ impl Source {
 
 fn begun(operation: std::result::Result<u64, Error>) -> Result<f64> {
     operation.map(number).map_err(|error| thrown(&error))
-}
-
-fn state_named(name: &str) -> Result<State> {
-    let states = [
-        State::Stopped,
-        State::Starting,
-        State::Running,
-        State::Error,
-    ];
-    let found = states.into_iter().find(|state| state.as_str() == name);
-    found.ok_or_else(|| {
-        napi::Error::from_reason(format!(
-            "there is no state {name:?}; there are: stopped, starting, running, error"
-        ))
-    })
 }

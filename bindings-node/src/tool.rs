@@ -1,7 +1,6 @@
 //! One tool as the native half holds it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::CallOptions;
@@ -9,7 +8,7 @@ use mcp_resident_facade::mcp_resident::{Arguments, RawJson};
 use napi::bindgen_prelude::Result;
 use napi_derive::napi;
 
-use crate::error::{id, number, thrown};
+use crate::error::{number, thrown};
 use crate::queue::Queue;
 
 /// One tool of a source.
@@ -51,19 +50,16 @@ impl Tool {
         schema.map(RawJson::as_str)
     }
 
-    /// Starts a call whose outcome arrives in `queue`. `timeout_ms` below 0 is none.
+    /// Starts a call whose outcome arrives in `queue`.
     #[napi]
     pub fn execute(
         &self,
         queue: &Queue,
         given: Option<String>,
-        timeout_ms: f64,
+        timeout_ms: Option<f64>,
         progress: bool,
     ) -> Result<f64> {
-        let options = CallOptions {
-            timeout: (timeout_ms >= 0.0).then(|| Duration::from_millis(id(timeout_ms))),
-            progress,
-        };
+        let options = CallOptions::new(timeout_ms, progress);
         let arguments = given.map_or_else(Arguments::none, Arguments::from);
         let operation = self.tool.execute(&queue.queue, arguments, options);
         operation.map(number).map_err(|error| thrown(&error))

@@ -163,7 +163,7 @@ test('errors have a code', limits, async () => {
   await assert.rejects(source.waitFor('s', 'gone', 1), /there is no state/)
   await source.close()
   await assert.rejects(loadMcp('/nowhere/mcp.json'), { code: 'config' })
-  await assert.rejects(loadMcp(fake(), { residents: true }), /there is no option residents/)
+  await assert.rejects(loadMcp(fake(), { residents: true }), { code: 'config', message: /`residents`/ })
   await assert.rejects(loadMcp(fake(), { wait: 'soon' }), { code: 'config', message: /`wait` must be/ })
   assert.equal(errorKinds.length, 13)
   assert.ok(errorKinds.includes('forked') && failureKinds.includes('dropped'))

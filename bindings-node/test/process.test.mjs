@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { alive, fake } from './support.mjs'
@@ -56,12 +57,16 @@ test('workers have sources of their own, and may be ended in the middle of a cal
     import { loadMcp } from '${index}'
     const source = await loadMcp(${config})
     source.tool('s_sleep').execute({ ms: 60000 })
-    parentPort.postMessage((await source.tool('s_echo').execute({ text: 'worker' })).output)`
+    const { output } = await source.tool('s_echo').execute({ text: 'worker' })
+    parentPort.postMessage({ output, pid: source.info('s').processId })`
   const workers = Array.from({ length: 3 }, () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`)))
   const messages = workers.map((worker) => new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject)))
   for (const [place, message] of messages.entries()) {
-    assert.equal(await message, 'worker')
+    const { output, pid } = await message
+    assert.equal(output, 'worker')
     await workers[place].terminate()
+    // The worker's objects were collected with it, which closes its source; the server has a moment to end.
+    while (alive(pid)) await setTimeout(5)
   }
 })
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 /// Deeper values are refused; one that holds itself is caught by it.
-const MAX_DEPTH: usize = 1_000;
+const MAX_DEPTH: usize = 500;
 
 /// What a caller gave as the arguments of a tool: nothing, a text, or a value.
 pub(crate) fn arguments(given: Option<&Bound<'_, PyAny>>) -> PyResult<Arguments> {

@@ -187,7 +187,7 @@ fn request(
     } else {
         LoadRequest::from_json(config, options)?
     };
-    Ok(if asks { request.asking() } else { request })
+    Ok(request.asking(asks))
 }
 
 /// A kind that this version does not know is left out.

@@ -1,11 +1,10 @@
 //! A source as the native half holds it: it starts operations and answers what is known at once.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_resident_facade as facade;
-use mcp_resident_facade::Interest;
 use mcp_resident_facade::mcp_resident::{Error, State};
+use mcp_resident_facade::{Interest, milliseconds};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -92,13 +91,11 @@ impl Source {
         queue: &Queue,
         server: &str,
         states: Vec<String>,
-        timeout_ms: u64,
+        timeout_ms: f64,
     ) -> PyResult<u64> {
-        let states: Vec<State> = states
-            .iter()
-            .map(|name| state_named(name))
-            .collect::<PyResult<_>>()?;
-        let timeout = Duration::from_millis(timeout_ms);
+        let states: Result<Vec<State>, _> = states.iter().map(|name| name.parse()).collect();
+        let states = states.map_err(|unknown| PyValueError::new_err(unknown.to_string()))?;
+        let timeout = milliseconds(timeout_ms);
         begun(
             py,
             self.source.wait_for(&queue.queue, server, &states, timeout),
@@ -126,19 +123,4 @@ impl Source {
 
 fn begun(py: Python<'_>, id: Result<u64, Error>) -> PyResult<u64> {
     id.map_err(|error| raised(py, &error))
-}
-
-fn state_named(name: &str) -> PyResult<State> {
-    let states = [
-        State::Stopped,
-        State::Starting,
-        State::Running,
-        State::Error,
-    ];
-    let found = states.into_iter().find(|state| state.as_str() == name);
-    found.ok_or_else(|| {
-        PyValueError::new_err(format!(
-            "there is no state {name:?}; there are: stopped, starting, running, error"
-        ))
-    })
 }

@@ -1,7 +1,6 @@
 //! One tool as the native half holds it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::CallOptions;
@@ -68,13 +67,10 @@ impl Tool {
         py: Python<'_>,
         queue: &Queue,
         given: Option<&Bound<'_, PyAny>>,
-        timeout_ms: Option<u64>,
+        timeout_ms: Option<f64>,
         progress: bool,
     ) -> PyResult<u64> {
-        let options = CallOptions {
-            timeout: timeout_ms.map(Duration::from_millis),
-            progress,
-        };
+        let options = CallOptions::new(timeout_ms, progress);
         self.tool
             .execute(&queue.queue, arguments(given)?, options)
             .map_err(|error| raised(py, &error))

@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import threading
+import weakref
 from typing import Any
 
 import pytest
@@ -269,7 +270,7 @@ def test_errors_have_a_class_and_a_code(fake: Any) -> None:
                 source.state("nobody")
         with pytest.raises(mcp_resident.ConfigError):
             await mcp_resident.load_mcp("/nowhere/mcp.json")
-        with pytest.raises(TypeError, match="there is no option 'residents'"):
+        with pytest.raises(mcp_resident.ConfigError, match="`residents` is not known; there are: autoRestart"):
             await mcp_resident.load_mcp(fake(), residents=True)
         with pytest.raises(mcp_resident.ConfigError, match="`wait` must be"):
             await mcp_resident.load_mcp(fake(), wait="soon")
@@ -319,3 +320,44 @@ def test_who_has_only_a_tool_still_has_the_source(fake: Any) -> None:
 
     run(main())
     assert gone()
+
+
+def test_a_closed_source_is_forgotten_with_its_observers(fake: Any) -> None:
+    async def main() -> None:
+        source = await mcp_resident.load_mcp(fake(), lambda _: None)
+        source.on_event(lambda _: None)
+        await source.close()
+        gone_with_it = weakref.ref(source)
+        del source
+        gc.collect()
+        assert gone_with_it() is None
+
+    run(main())
+
+
+def test_a_person_who_never_answers_does_not_hold_the_end_of_the_loop(fake: Any) -> None:
+    never = threading.Event()
+
+    async def main() -> None:
+        source = await mcp_resident.load_mcp(fake(), lambda _: never.wait())
+        asked = asyncio.create_task(source.tool("s_elicit").execute(ELICIT))
+        while not any(thread.name == "mcp-resident-question" for thread in threading.enumerate()):
+            await asyncio.sleep(0)
+        asked.cancel()
+        await source.close()
+
+    run(main())
+    never.set()
+    assert gone()
+
+
+def test_a_timeout_that_is_over_already_is_a_timeout(fake: Any) -> None:
+    async def main() -> None:
+        async with mcp_resident.load_mcp(fake()) as source:
+            for timeout in (0, -1.0, 0.0001):
+                result = await source.tool("s_sleep").execute({"ms": 60_000}, timeout=timeout)
+                assert result.metadata["error"]["kind"] == "timeout"
+            with pytest.raises(mcp_resident.TimedOutError):
+                await source.wait_for("s", "stopped", -1)
+
+    run(main())

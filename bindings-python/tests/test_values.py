@@ -70,15 +70,23 @@ def test_results_are_exact(fake: Any) -> None:
         assert result.meta is None and "ToolResult" in repr(result)
 
 
-def test_a_value_that_is_too_deep_is_an_error_and_no_crash(fake: Any) -> None:
-    deep = "[" * 5_000 + "]" * 5_000
-    with sync.load_mcp(fake()) as source:
-        result = source.tool("s_raw").execute(
-            '{"result": {"content": [], "structuredContent": {"d": ' + deep + "}}}"
-        )
-        if not result.is_error:
-            with pytest.raises(ValueError, match="nested deeper"):
-                result.structured_content
+def test_what_is_nested_too_deep_stays_text(fake: Any) -> None:
+    deep = "[" * 5_000 + '"]"' + "]" * 5_000
+    with sync.load_mcp(fake(), lambda _: {"ok": False}) as source:
+        error = '{"code": -1, "message": "m", "data": ' + deep + "}"
+        result = source.tool("s_raw_error").execute('{"error": ' + error + "}")
+        assert result.metadata["error"]["kind"] == "protocol"
+        value, depth = result.metadata["error"]["data"], 0
+        while isinstance(value, list):
+            value, depth = value[0], depth + 1
+        assert depth < 500 and value.startswith("[[") and value.endswith("]]") and '"]"' in value
+        events: list[Any] = []
+        source.on_event(events.append)
+        source.tool("s_log").execute('{"level": "info", "data": ' + deep + "}")
+        schema = '{"type": "object", "properties": {"a": {"default": ' + deep + "}}}"
+        asked = source.tool("s_elicit").execute('{"message": "who?", "schema": ' + schema + "}")
+        assert not asked.is_error
+    assert "server_log" in [event["event"] for event in events]
 
 
 def test_every_code_has_a_class() -> None:

@@ -28,7 +28,7 @@ pub use crate::config::{
     LimitOverrides, Limits, SecretCommand,
 };
 pub use crate::error::{CallError, Error, ErrorKind, Executed, FailureKind};
-pub use crate::event::{Event, EventKind, State, Status, Subscription};
+pub use crate::event::{Event, EventKind, State, Status, Subscription, UnknownState};
 pub use crate::json::{InvalidJson, RawJson};
 pub use crate::protocol::{Answer, Reason, Request, RequestKind, WaitFor};
 pub use crate::server::ShellCommandRunner;

@@ -4,32 +4,33 @@
 //! Such a binding hands its copy over at the load, and again whenever it starts something.
 
 use std::ffi::OsString;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use mcp_resident::{EnvironmentProvider, HostEnvironment};
+use mcp_resident::{EnvironmentProvider, FixedEnvironment, HostEnvironment};
 
 use crate::io_thread::lock;
 
-/// Variables that the host replaces as a whole; until it does so, those of the process.
-#[derive(Default)]
-pub struct SharedEnvironment {
-    variables: Mutex<Option<Vec<(OsString, OsString)>>>,
-}
+/// Variables that the host can replace as a whole.
+pub(crate) struct SharedEnvironment(Mutex<Arc<dyn EnvironmentProvider>>);
 
 impl SharedEnvironment {
+    /// Those that the options of a load name; without any those of the process, as they are at each start.
+    pub(crate) fn new(given: Option<Arc<dyn EnvironmentProvider>>) -> Self {
+        Self(Mutex::new(
+            given.unwrap_or_else(|| Arc::new(HostEnvironment)),
+        ))
+    }
+
     /// Replaces all of them.
-    pub fn replace(&self, variables: impl IntoIterator<Item = (String, String)>) {
-        let variables = variables
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect();
-        *lock(&self.variables) = Some(variables);
+    pub(crate) fn replace(&self, variables: impl IntoIterator<Item = (String, String)>) {
+        let variables: FixedEnvironment = variables.into_iter().collect();
+        *lock(&self.0) = Arc::new(variables);
     }
 }
 
 impl EnvironmentProvider for SharedEnvironment {
     fn variables(&self) -> Vec<(OsString, OsString)> {
-        let own = lock(&self.variables).clone();
-        own.unwrap_or_else(|| HostEnvironment.variables())
+        let provider = Arc::clone(&*lock(&self.0));
+        provider.variables()
     }
 }

@@ -38,22 +38,22 @@ mod environment;
 mod handles;
 pub mod io_thread;
 mod operation;
-mod options;
 mod question;
 mod queue;
 mod request;
 mod source;
+mod time;
 mod tool;
 
 pub use mcp_resident;
 
 pub use answer::answer_from_json;
 pub use codes::{Codes, codes};
-pub use environment::SharedEnvironment;
 pub use handles::Handles;
 pub use io_thread::shut_down;
 pub use operation::{OperationId, Outcome};
 pub use queue::{Delivery, MAX_WAITING_EVENTS, QuestionId, Queue, SubscriptionId};
 pub use request::LoadRequest;
 pub use source::{Interest, Source, inventory, load};
+pub use time::milliseconds;
 pub use tool::{CallOptions, Tool};

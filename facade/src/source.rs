@@ -17,7 +17,6 @@ use mcp_resident::{
 use crate::environment::SharedEnvironment;
 use crate::io_thread::{self, Lease, Tenant, lock};
 use crate::operation::{OperationId, Outcome, start, start_last};
-use crate::question::Asker;
 use crate::queue::{Queue, SubscriptionId, next_id};
 use crate::request::LoadRequest;
 use crate::tool::{Tool, ToolShelf};
@@ -59,23 +58,11 @@ struct Observer {
 /// # Errors
 /// [`Forked`](mcp_resident::ErrorKind::Forked) after a fork.
 pub fn load(queue: &Arc<Queue>, request: LoadRequest) -> Result<OperationId, Error> {
-    let lease = io_thread::lease()?;
-    let token = lease.cancellation();
-    let reply_to = Arc::clone(queue);
-    Ok(start(
-        queue,
-        lease,
-        token.clone(),
-        move |operation, lease| async move {
-            let (config, mut options, environment) = request.into_parts();
-            options.options.cancel = Some(token);
-            if options.asks {
-                options.options.wait_for = Some(Arc::new(Asker::new(&reply_to, operation, &lease)));
-            }
-            let loaded = load_mcp(config, options.options).await;
-            Outcome::Loaded(loaded.map(|source| Source::new(source, environment, lease)))
-        },
-    ))
+    start_load(queue, |operation, lease, cancel, queue| async move {
+        let (config, options, environment) = request.prepare(&queue, operation, &lease, cancel);
+        let loaded = load_mcp(config, options).await;
+        Outcome::Loaded(loaded.map(|source| Source::new(source, environment, lease)))
+    })
 }
 
 /// Lists what the servers of a configuration offer, and keeps nothing. The outcome is [`Outcome::Listed`].
@@ -83,22 +70,26 @@ pub fn load(queue: &Arc<Queue>, request: LoadRequest) -> Result<OperationId, Err
 /// # Errors
 /// [`Forked`](mcp_resident::ErrorKind::Forked) after a fork.
 pub fn inventory(queue: &Arc<Queue>, request: LoadRequest) -> Result<OperationId, Error> {
+    start_load(queue, |operation, lease, cancel, queue| async move {
+        let (config, options, _) = request.prepare(&queue, operation, &lease, cancel);
+        Outcome::Listed(list_mcp_tools(config, options).await)
+    })
+}
+
+/// Starts what takes a configuration; it ends with the process at the latest.
+fn start_load<F>(
+    queue: &Arc<Queue>,
+    work: impl FnOnce(OperationId, Lease, CancellationToken, Arc<Queue>) -> F,
+) -> Result<OperationId, Error>
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
     let lease = io_thread::lease()?;
-    let token = lease.cancellation();
+    let cancel = lease.cancellation();
     let reply_to = Arc::clone(queue);
-    Ok(start(
-        queue,
-        lease,
-        token.clone(),
-        move |operation, lease| async move {
-            let (config, mut options, _environment) = request.into_parts();
-            options.options.cancel = Some(token);
-            if options.asks {
-                options.options.wait_for = Some(Arc::new(Asker::new(&reply_to, operation, &lease)));
-            }
-            Outcome::Listed(list_mcp_tools(config, options.options).await)
-        },
-    ))
+    Ok(start(queue, lease, cancel.clone(), |operation, lease| {
+        work(operation, lease, cancel, reply_to)
+    }))
 }
 
 impl Source {

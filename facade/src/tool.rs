@@ -13,6 +13,7 @@ use mcp_resident::{
 use crate::operation::{OperationId, Outcome, start};
 use crate::queue::{Queue, next_id};
 use crate::source::Source;
+use crate::time::milliseconds;
 
 /// One tool of a source. It gives everything that the core's [tool](mcp_resident::Tool) gives.
 pub struct Tool {
@@ -29,6 +30,18 @@ pub struct CallOptions {
     pub timeout: Option<Duration>,
     /// Whether the host wants to be told of progress.
     pub progress: bool,
+}
+
+impl CallOptions {
+    /// A timeout that is given is at least a millisecond: whoever has no time left does not want to wait for the server's
+    /// own.
+    pub fn new(timeout_ms: Option<f64>, progress: bool) -> Self {
+        let least = Duration::from_millis(1);
+        Self {
+            timeout: timeout_ms.map(|amount| milliseconds(amount).max(least)),
+            progress,
+        }
+    }
 }
 
 impl Tool {
@@ -124,5 +137,25 @@ impl ToolShelf {
             .map(|tool| (tool.name().to_owned(), Arc::clone(tool)))
             .collect();
         self.version = Some(catalog.version());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_that_is_given_is_never_the_servers_own() {
+        for (given, taken) in [(0.0, 1), (-3.0, 1), (0.4, 1), (1.5, 2), (30.0, 30)] {
+            let options = CallOptions::new(Some(given), false);
+            assert_eq!(
+                options.timeout,
+                Some(Duration::from_millis(taken)),
+                "{given}"
+            );
+        }
+        assert_eq!(CallOptions::new(None, false).timeout, None);
+        let for_ever = CallOptions::new(Some(f64::INFINITY), false).timeout;
+        assert!(for_ever.unwrap() > Duration::from_secs(1 << 40));
     }
 }

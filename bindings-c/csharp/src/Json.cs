@@ -9,11 +9,11 @@ namespace McpResident
 {
     /// <summary>
     /// JSON as plain objects: null, bool, string, long, BigInteger, double, List&lt;object&gt;, Dictionary&lt;string, object&gt;.
-    /// Small, because a library should not choose its host's JSON library; text goes in and out everywhere as well.
+    /// What is nested deeper than 500 levels stays <see cref="RawJson"/> (SPEC 6.9). Small, because a library should not choose its host's JSON library; text goes in and out everywhere as well.
     /// </summary>
     public static class Json
     {
-        /// <summary>Deeper values are refused: a reader that calls itself must not exhaust the stack.</summary>
+        /// <summary>A reader that calls itself must not exhaust the stack: deeper values stay text, and are not written.</summary>
         private const int MaxDepth = 500;
 
         /// <summary>The value of a JSON text. Throws <see cref="FormatException"/> when it is none.</summary>
@@ -99,8 +99,9 @@ namespace McpResident
 
             internal object Value(int depth)
             {
-                if (depth > MaxDepth) throw new FormatException("the value is nested too deep");
-                switch (Next())
+                char first = Next();
+                if (depth == MaxDepth && (first == '{' || first == '[')) return Skipped();
+                switch (first)
                 {
                     case '{':
                         var members = new Dictionary<string, object>();
@@ -124,6 +125,26 @@ namespace McpResident
                     case 'n': return Word("null", null);
                     default: return Number();
                 }
+            }
+
+            /// <summary>The text of an object or a list, which is not looked into.</summary>
+            private RawJson Skipped()
+            {
+                int start = place, open = 0;
+                do
+                {
+                    char next = Next();
+                    if (next == '\0') throw Broken();
+                    if (next == '"')
+                    {
+                        Text();
+                        continue;
+                    }
+                    if (next == '{' || next == '[') open++;
+                    if (next == '}' || next == ']') open--;
+                    place++;
+                } while (open > 0);
+                return new RawJson(text.Substring(start, place - start));
             }
 
             internal void End()

@@ -219,7 +219,7 @@ namespace McpResident
             Queue queue = handle.Use();
             try
             {
-                Outcome ended = await Settled(queue.Await((ref IntPtr error) => Native.mcpr_source_wait_for_start(queue.Number, handle.Number, name, wanted, (ulong)timeout.TotalMilliseconds, ref error), cancellation), cancellation).ConfigureAwait(false);
+                Outcome ended = await Settled(queue.Await((ref IntPtr error) => Native.mcpr_source_wait_for_start(queue.Number, handle.Number, name, wanted, timeout.TotalMilliseconds, ref error), cancellation), cancellation).ConfigureAwait(false);
                 return (string)Json.Parse(ended.Json);
             }
             finally
@@ -339,7 +339,7 @@ namespace McpResident
         /// <summary>Closes every source of this process, for a host that ends; returns whether nothing is left.</summary>
         public static bool ShutDown(TimeSpan limit)
         {
-            return Native.mcpr_shut_down((ulong)limit.TotalMilliseconds);
+            return Native.mcpr_shut_down((ulong)Math.Max(0, limit.TotalMilliseconds));
         }
 
         /// <summary>JSON: every code of an error and every kind of a failed call, as the library knows them.</summary>

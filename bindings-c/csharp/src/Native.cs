@@ -63,13 +63,13 @@ namespace McpResident
         [DllImport(Library)] internal static extern Text mcpr_source_owner_of(ulong source, byte[] name);
         [DllImport(Library)] internal static extern Text mcpr_source_name_of(ulong source, byte[] server, byte[] tool);
         [DllImport(Library)] internal static extern ulong mcpr_source_do_start(ulong queue, ulong source, Action action, byte[] server, ref IntPtr error);
-        [DllImport(Library)] internal static extern ulong mcpr_source_wait_for_start(ulong queue, ulong source, byte[] server, byte[] states, ulong timeoutMs, ref IntPtr error);
+        [DllImport(Library)] internal static extern ulong mcpr_source_wait_for_start(ulong queue, ulong source, byte[] server, byte[] states, double timeoutMs, ref IntPtr error);
         [DllImport(Library)] internal static extern ulong mcpr_source_subscribe(ulong queue, ulong source, Interest interest, ref IntPtr error);
         [DllImport(Library)] internal static extern void mcpr_source_unsubscribe(ulong source, ulong subscription);
         [DllImport(Library)] [return: MarshalAs(UnmanagedType.I1)] internal static extern bool mcpr_source_set_environment(ulong source, byte[] variables, ref IntPtr error);
 
         [DllImport(Library)] internal static extern Text mcpr_tool_text(ulong tool, Fact fact);
-        [DllImport(Library)] internal static extern ulong mcpr_tool_call_start(ulong queue, ulong tool, byte[] arguments, UIntPtr length, ulong timeoutMs, [MarshalAs(UnmanagedType.I1)] bool progress, ref IntPtr error);
+        [DllImport(Library)] internal static extern ulong mcpr_tool_call_start(ulong queue, ulong tool, byte[] arguments, UIntPtr length, double timeoutMs, [MarshalAs(UnmanagedType.I1)] bool progress, ref IntPtr error);
 
         /// <summary>A text for the library: UTF-8 with a NUL behind it.</summary>
         internal static byte[] In(string text)

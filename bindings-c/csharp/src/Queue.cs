@@ -29,7 +29,7 @@ namespace McpResident
         private readonly object gate = new object();
         private readonly WaitFor waitFor;
         private readonly Dictionary<ulong, TaskCompletionSource<Outcome>> waiting = new Dictionary<ulong, TaskCompletionSource<Outcome>>();
-        private readonly Dictionary<ulong, Action<string>> progress = new Dictionary<ulong, Action<string>>();
+        /// <summary>Of events by subscription, and of progress by operation; no two of these ids are the same.</summary>
         private readonly Dictionary<ulong, Observer> observers = new Dictionary<ulong, Observer>();
         private readonly Dictionary<ulong, CancellationTokenSource> questions = new Dictionary<ulong, CancellationTokenSource>();
         private int users = 1;
@@ -75,8 +75,11 @@ namespace McpResident
             Native.mcpr_queue_free(Number);
         }
 
-        /// <summary>Starts an operation and waits for its outcome; a cancelled one still has an outcome, which comes at once.</summary>
-        internal async Task<Outcome> Await(Start start, CancellationToken cancellation, Action<string> told = null)
+        /// <summary>
+        /// Starts an operation and waits for its outcome, and until all of its progress has been told. A cancelled one still has an
+        /// outcome, which comes at once.
+        /// </summary>
+        internal async Task<Outcome> Await(Start start, CancellationToken cancellation, Observer progress = null)
         {
             var done = new TaskCompletionSource<Outcome>(TaskCreationOptions.RunContinuationsAsynchronously);
             ulong operation;
@@ -85,24 +88,33 @@ namespace McpResident
                 // Under the lock, so that the outcome finds who waits for it.
                 operation = Started(start);
                 waiting[operation] = done;
-                if (told != null) progress[operation] = told;
+                if (progress != null) observers[operation] = progress;
             }
             using (cancellation.Register(() => Native.mcpr_queue_cancel(Number, operation)))
             {
-                return await done.Task.ConfigureAwait(false);
+                Outcome outcome = await done.Task.ConfigureAwait(false);
+                if (progress != null) await progress.Drained().ConfigureAwait(false);
+                return outcome;
             }
         }
 
-        internal Observer Observe(ulong source, Native.Interest interest, Action<string> tell)
+        internal IDisposable Observe(ulong source, Native.Interest interest, Action<string> tell)
         {
+            var observer = new Observer(tell);
             lock (gate)
             {
                 ulong subscription = Started((ref IntPtr error) => Native.mcpr_source_subscribe(Number, source, interest, ref error));
-                return observers[subscription] = new Observer(this, source, subscription, tell);
+                observers[subscription] = observer;
+                return new Subscription(() =>
+                {
+                    observer.End();
+                    Native.mcpr_source_unsubscribe(source, subscription);
+                    Forget(subscription);
+                });
             }
         }
 
-        internal void Forget(ulong subscription)
+        private void Forget(ulong subscription)
         {
             lock (gate) observers.Remove(subscription);
         }
@@ -113,7 +125,7 @@ namespace McpResident
             lock (gate)
             {
                 var tails = new List<Task>();
-                foreach (Observer observer in observers.Values) tails.Add(observer.Tail);
+                foreach (Observer observer in observers.Values) tails.Add(observer.Drained());
                 observers.Clear();
                 return Task.WhenAll(tails);
             }
@@ -170,24 +182,19 @@ namespace McpResident
                     Completed(id).SetException(Native.TakeError(Native.mcpr_delivery_error(delivery)));
                     break;
                 case Native.Kind.Progress:
-                    Action<string> told;
-                    lock (gate) progress.TryGetValue(id, out told);
-                    string parameters = Native.Take(Native.mcpr_delivery_json(delivery));
-                    if (told != null) Harmless(() => told(parameters));
-                    break;
                 case Native.Kind.Event:
                     Observer observer;
                     lock (gate) observers.TryGetValue(id, out observer);
-                    string happened = Native.Take(Native.mcpr_delivery_json(delivery));
-                    if (observer != null) observer.Add(happened);
+                    string told = Native.Take(Native.mcpr_delivery_json(delivery));
+                    if (observer != null) observer.Add(told);
                     break;
                 case Native.Kind.Question:
-                    Ask(id, new Request(Native.Take(Native.mcpr_delivery_json(delivery))));
+                    Ask(id, Native.Take(Native.mcpr_delivery_json(delivery)));
                     break;
                 case Native.Kind.QuestionEnded:
                     CancellationTokenSource asked;
                     lock (gate) questions.TryGetValue(id, out asked);
-                    if (asked != null) ThreadPool.QueueUserWorkItem(_ => Harmless(asked.Cancel));
+                    if (asked != null) ThreadPool.QueueUserWorkItem(_ => Observer.Harmless(asked.Cancel));
                     break;
             }
         }
@@ -198,13 +205,13 @@ namespace McpResident
             {
                 TaskCompletionSource<Outcome> done = waiting[operation];
                 waiting.Remove(operation);
-                progress.Remove(operation);
+                observers.Remove(operation);
                 return done;
             }
         }
 
         /// <summary>Asks on the thread pool: a person may take minutes.</summary>
-        private void Ask(ulong question, Request request)
+        private void Ask(ulong question, string form)
         {
             var cancellation = new CancellationTokenSource();
             lock (gate)
@@ -214,69 +221,24 @@ namespace McpResident
             }
             Task.Run(async () =>
             {
-                string answer = "null";
+                string id = "", answer = "null";
                 try
                 {
+                    var request = new Request(form);
+                    id = request.Id;
                     Answer given = await waitFor(request, cancellation.Token).ConfigureAwait(false);
                     answer = given == null ? "null" : given.Form;
                 }
-                catch (Exception)
+                catch (Exception failure)
                 {
                     // A host that fails has not agreed.
+                    Observer.Report(failure);
                 }
                 lock (gate) questions.Remove(question);
-                Native.mcpr_queue_answer(Number, question, Native.In(request.Id), Native.In(answer));
+                Native.mcpr_queue_answer(Number, question, Native.In(id), Native.In(answer));
                 cancellation.Dispose();
                 Release();
             });
-        }
-
-        /// <summary>A host's function that fails ends nothing.</summary>
-        internal static void Harmless(Action action)
-        {
-            try
-            {
-                action();
-            }
-            catch (Exception)
-            {
-            }
-        }
-    }
-
-    /// <summary>Tells one function of events, in order, on the thread pool.</summary>
-    internal sealed class Observer : IDisposable
-    {
-        private readonly Queue queue;
-        private readonly ulong source;
-        private readonly ulong subscription;
-        private readonly Action<string> tell;
-        private volatile bool ended;
-
-        internal Observer(Queue queue, ulong source, ulong subscription, Action<string> tell)
-        {
-            this.queue = queue;
-            this.source = source;
-            this.subscription = subscription;
-            this.tell = tell;
-        }
-
-        internal Task Tail { get; private set; } = Task.FromResult(0);
-
-        /// <summary>Called by the queue's thread only.</summary>
-        internal void Add(string happened)
-        {
-            Tail = Tail.ContinueWith(_ =>
-            {
-                if (!ended) Queue.Harmless(() => tell(happened));
-            }, TaskScheduler.Default);
-        }
-
-        public void Dispose()
-        {
-            ended = true;
-            Native.mcpr_source_unsubscribe(source, subscription);
-            queue.Forget(subscription);
         }
     }
 }

@@ -96,16 +96,18 @@ namespace McpResident
         /// <param name="arguments">null, JSON text of an object, <see cref="RawJson"/>, or a dictionary.</param>
         /// <param name="cancellation">Cancels the call.</param>
         /// <param name="timeout">How long the server may be silent; progress starts it anew. Null: the server's own.</param>
-        /// <param name="progress">Is told of the <c>params</c> of each notification as JSON, before the result. It must return soon.</param>
+        /// <param name="progress">Is told of the <c>params</c> of each notification as JSON, in order and before the result, on the thread pool.</param>
         public async Task<ToolResult> ExecuteAsync(object arguments = null, CancellationToken cancellation = default(CancellationToken), TimeSpan? timeout = null, Action<string> progress = null)
         {
             byte[] given = arguments == null ? null : Encoding.UTF8.GetBytes(arguments as string ?? Json.Write(arguments));
             var length = (UIntPtr)(given == null ? 0 : given.Length);
-            ulong limit = timeout.HasValue ? (ulong)Math.Max(1, timeout.Value.TotalMilliseconds) : 0;
+            // One that was given is never the server's own, also when it is nothing.
+            double limit = timeout.HasValue ? Math.Max(double.Epsilon, timeout.Value.TotalMilliseconds) : 0;
+            Observer told = progress == null ? null : new Observer(progress);
             Queue queue = source.Use();
             try
             {
-                Outcome ended = await queue.Await((ref IntPtr error) => Native.mcpr_tool_call_start(queue.Number, number, given, length, limit, progress != null, ref error), cancellation, progress).ConfigureAwait(false);
+                Outcome ended = await queue.Await((ref IntPtr error) => Native.mcpr_tool_call_start(queue.Number, number, given, length, limit, told != null, ref error), cancellation, told).ConfigureAwait(false);
                 return ended.Result;
             }
             finally

@@ -161,6 +161,38 @@ internal static class Tests
         await source.CloseAsync();
     }
 
+    private static async Task ProgressIsToldBeforeTheResult()
+    {
+        McpSource source = await McpSource.LoadAsync(Fake());
+        int notices = 0;
+        ToolResult result = await source.Tool("s_sleep").ExecuteAsync("{\"ms\":60,\"progress_ms\":10}", progress: _ =>
+        {
+            notices++;
+            throw new Exception("the host's own");
+        });
+        Check(!result.IsError && notices >= 2, notices + " notices");
+        await source.CloseAsync();
+    }
+
+    private static async Task TimeoutsThatAreGivenAreNeverTheServersOwn()
+    {
+        McpSource source = await McpSource.LoadAsync(Fake());
+        foreach (TimeSpan timeout in new[] { TimeSpan.FromSeconds(-1), TimeSpan.Zero, TimeSpan.FromTicks(1), TimeSpan.FromMilliseconds(1) })
+        {
+            ToolResult result = await source.Tool("s_sleep").ExecuteAsync("{\"ms\":60000}", timeout: timeout);
+            Check(result.ErrorKind == "timeout", timeout + ": " + result.MetadataJson);
+        }
+        Check(await Code(source.WaitForAsync("s", new[] { "stopped" }, TimeSpan.FromSeconds(-1))) == ErrorCodes.Timeout, "a wait");
+        await source.CloseAsync();
+    }
+
+    private static Task DeepValuesStayText()
+    {
+        string deep = string.Concat(Enumerable.Repeat("[{\"]\":", 400)) + "0" + string.Concat(Enumerable.Repeat("}]", 400));
+        Check(Json.Write(Json.Parse(deep)) == deep, "the same text");
+        return Task.FromResult(0);
+    }
+
     private static async Task TheEnvironmentIsThatOfDotNet()
     {
         Environment.SetEnvironmentVariable("MCP_RESIDENT_TEST", "one");
@@ -208,7 +240,8 @@ internal static class Tests
         var tests = new Func<Task>[]
         {
             TwoHundredCallsFromEightThreads, FiftyCallsInFlightWhenTheServerIsKilled, Cancellation, ObserversAreToldBeforeTheCloseReturns,
-            PersonsAreAsked, ErrorsHaveACode, ValuesAreExactAndToolsStayTheSame, TheEnvironmentIsThatOfDotNet, NothingIsLeft
+            PersonsAreAsked, ErrorsHaveACode, ValuesAreExactAndToolsStayTheSame,
+            ProgressIsToldBeforeTheResult, TimeoutsThatAreGivenAreNeverTheServersOwn, DeepValuesStayText, TheEnvironmentIsThatOfDotNet, NothingIsLeft
         };
         foreach (Func<Task> test in tests)
         {

@@ -139,17 +139,40 @@ class Hub:
             text = _native.to_json(answer_form(await _asked(self.wait_for[load], request)))
         except Exception as error:
             self._report("wait_for failed, which counts as a refusal", error)
-        self.queue.answer(question, request.id, text)
+        finally:
+            # Also when the task is cancelled, as all are at the end of asyncio.run.
+            self.queue.answer(question, request.id, text)
 
 
 async def _asked(wait_for: WaitFor, request: Request) -> GivenAnswer:
-    """Asks. A function that is not async may take minutes, so it runs on a thread of its own."""
-    if asyncio.iscoroutinefunction(wait_for):
-        return cast("GivenAnswer", await wait_for(request))
-    answer = await asyncio.to_thread(wait_for, request)
+    answer = wait_for(request) if asyncio.iscoroutinefunction(wait_for) else await _on_a_thread(wait_for, request)
     if isinstance(answer, Awaitable):
-        return await answer
-    return answer
+        answer = await answer
+    return cast("GivenAnswer", answer)
+
+
+async def _on_a_thread(wait_for: WaitFor, request: Request) -> Any:
+    """A function that is not async may take minutes. On a thread of its own it holds up neither the loop nor its end."""
+    loop = asyncio.get_running_loop()
+    asked = loop.create_future()
+
+    def settle(set_value: Callable[[Any], None], value: Any) -> None:
+        if not asked.done():
+            set_value(value)
+
+    def ask() -> None:
+        outcome: tuple[Callable[[Any], None], Any]
+        try:
+            outcome = (asked.set_result, wait_for(request))
+        except Exception as error:
+            outcome = (asked.set_exception, error)
+        try:
+            loop.call_soon_threadsafe(settle, *outcome)
+        except RuntimeError:
+            pass  # The loop has been closed: nobody waits any more.
+
+    threading.Thread(target=ask, name="mcp-resident-question", daemon=True).start()
+    return await asked
 
 
 def _relay(

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _hub, _native, _options
 from ._exit import close_at_exit
-from ._handles import ToolHandle
+from ._handles import SourceHandle, ToolHandle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
     from types import TracebackType
+
+    from typing_extensions import Unpack
 
     from ._cancel import CancelToken
     from ._native import ToolResult
     from ._types import (
         CallContext,
         Config,
-        Event,
         Observer,
+        Options,
         Progress,
         State,
-        StateObserver,
-        Status,
-        ToolsObserver,
         WaitFor,
     )
 
@@ -58,64 +56,21 @@ class Tool(ToolHandle):
             progress = getattr(ctx, "progress", None) if progress is None else progress
         hub = _hub.current()
         operation = self._native.execute(
-            hub.queue, args, _options.milliseconds(timeout), progress is not None
+            hub.queue, args, None if timeout is None else timeout * 1000, progress is not None
         )
         return cast("ToolResult", await hub.outcome(operation, cancel, progress))
 
 
-class McpSource:
+class McpSource(SourceHandle[Tool]):
     """The servers of a configuration, kept usable until :meth:`close`."""
 
+    _tool_type = Tool
+
     def __init__(self, native: _native.Source, hub: _hub.Hub, load: int) -> None:
-        self._native = native
+        super().__init__(native)
         self._load = load
         self._asking_hub = hub
-        self._tools: weakref.WeakValueDictionary[int, Tool] = weakref.WeakValueDictionary()
-
-    @property
-    def tools(self) -> list[Tool]:
-        """The tools of all servers, as they are now."""
-        return [self._tool(native) for native in self._native.tools()]
-
-    def tool(self, name: str) -> Tool | None:
-        """The tool that a model knows by this name."""
-        native = self._native.tool(name)
-        return None if native is None else self._tool(native)
-
-    @property
-    def status(self) -> dict[str, Status]:
-        """How the newest attempt of each server ended."""
-        return self._native.status()
-
-    @property
-    def servers(self) -> list[str]:
-        """The names of all servers, in the order of the configuration."""
-        return self._native.servers()
-
-    @property
-    def problems(self) -> list[dict[str, Any]]:
-        """What is wrong in the configuration: ``origin``, ``line``, ``server``, ``field``, ``reason``, ``message``."""
-        return self._native.problems()
-
-    def state(self, server: str) -> State:
-        """A server's state."""
-        return self._native.state(server)
-
-    def info(self, server: str) -> dict[str, Any]:
-        """What is known of a server: ``state``, ``status``, ``generation``, ``restarts``, ``processId``, ``lastError``."""
-        return self._native.info(server)
-
-    def events(self, after: int = 0) -> list[Event]:
-        """The newest events after a ``sequence``, oldest first; 0 gives all that are kept."""
-        return self._native.events(after)
-
-    def owner_of(self, name: str) -> tuple[str, str] | None:
-        """The server, and the tool's own name on it, behind a name for models."""
-        return self._native.owner_of(name)
-
-    def name_of(self, server: str, tool: str) -> str | None:
-        """The name for models of a server's tool."""
-        return self._native.name_of(server, tool)
+        self._observing: dict[int, _hub.Hub] = {}
 
     async def start(self, server: str, *, cancel: CancelToken | None = None) -> None:
         """Connects a server, unless that is done or under way."""
@@ -141,26 +96,16 @@ class McpSource:
         """Waits until a server is in one of these states, for at most so many seconds."""
         hub = _hub.current()
         wanted = [states] if isinstance(states, str) else list(states)
-        limit = _options.milliseconds(timeout) or 0
-        operation = self._native.wait_for(hub.queue, server, wanted, limit)
+        operation = self._native.wait_for(hub.queue, server, wanted, timeout * 1000)
         return cast("State", await hub.outcome(operation))
-
-    def on_state_change(self, observer: StateObserver) -> Callable[[], None]:
-        """Calls ``observer(server, state)`` at each change, on this loop's thread. Returns what ends that."""
-        return self._observe("states", lambda event: observer(event["server"], event["to"]))
-
-    def on_tools_change(self, observer: ToolsObserver) -> Callable[[], None]:
-        """Calls ``observer(server)`` when its part of the list changed. Returns what ends that."""
-        return self._observe("tools", lambda event: observer(event["server"]))
-
-    def on_event(self, observer: Observer) -> Callable[[], None]:
-        """Calls ``observer(event)`` at each event. Returns what ends that."""
-        return self._observe("events", observer)
 
     async def close(self) -> None:
         """Disconnects every server and waits until nothing of them is left. Closing again is harmless."""
         hub = _hub.current()
         await hub.outcome(self._native.close(hub.queue))
+        # They have been told of the close.
+        for subscription in list(self._observing):
+            self._unobserve(subscription)
         self._asking_hub.wait_for.pop(self._load, None)
 
     async def __aenter__(self) -> McpSource:
@@ -171,33 +116,26 @@ class McpSource:
     ) -> None:
         await self.close()
 
-    def __repr__(self) -> str:
-        return f"McpSource({self.status!r})"
-
     def _observe(self, interest: str, observer: Observer) -> Callable[[], None]:
         hub = _hub.current()
         subscription = self._native.subscribe(hub.queue, interest)
         # With the source: while it is observed it is not collected, which would close it.
         hub.observers[subscription] = (observer, self)
+        self._observing[subscription] = hub
+        return lambda: self._unobserve(subscription)
 
-        def unsubscribe() -> None:
+    def _unobserve(self, subscription: int) -> None:
+        hub = self._observing.pop(subscription, None)
+        if hub is not None:
             hub.observers.pop(subscription, None)
             self._native.unsubscribe(subscription)
-
-        return unsubscribe
-
-    def _tool(self, native: _native.Tool) -> Tool:
-        known = self._tools.get(native.id)
-        if known is None:
-            known = self._tools[native.id] = Tool(native, self)
-        return known
 
 
 class Loading:
     """A load that was asked for: ``await`` gives the source, ``async with`` closes it at the end."""
 
     def __init__(
-        self, config: Config, wait_for: WaitFor | None, cancel: CancelToken | None, options: dict[str, Any]
+        self, config: Config, wait_for: WaitFor | None, cancel: CancelToken | None, options: Options
     ) -> None:
         self._request = _options.request(config, options)
         self._wait_for = wait_for
@@ -232,7 +170,7 @@ class Loading:
 
 
 def load_mcp(
-    config: Config, wait_for: WaitFor | None = None, *, cancel: CancelToken | None = None, **options: Any
+    config: Config, wait_for: WaitFor | None = None, *, cancel: CancelToken | None = None, **options: Unpack[Options]
 ) -> Loading:
     """Connects every server of a configuration and lists its tools.
 
@@ -259,7 +197,9 @@ def load_mcp(
     return Loading(config, wait_for, cancel, options)
 
 
-async def list_mcp_tools(config: Config, wait_for: WaitFor | None = None, **options: Any) -> list[dict[str, Any]]:
+async def list_mcp_tools(
+    config: Config, wait_for: WaitFor | None = None, **options: Unpack[Options]
+) -> list[dict[str, Any]]:
     """Connects every server that is not disabled, lists its tools under their own names, and disconnects.
 
     One entry a server: ``server``, ``status``, ``error`` when it failed, and ``tools`` with ``name``, ``description``,

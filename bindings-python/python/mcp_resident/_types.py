@@ -34,6 +34,39 @@ class AutoRestart(TypedDict, total=False):
     """The wait before the second attempt, in milliseconds; it doubles from there."""
 
 
+class Options(TypedDict, total=False):
+    """What a host chooses. Without any of it nothing restarts, nothing is followed, and everything is inherited."""
+
+    resident: bool | None
+    """One switch for hosts that run for days: restart, live list, safe environment, expansion in all fields."""
+    auto_restart: bool | AutoRestart | None
+    """Whether a lost server is started again by itself."""
+    live_tool_list: bool | None
+    """Whether a list that a server says it changed is fetched again."""
+    default_inherit_env: list[str] | None
+    """The variables that servers without their own ``inheritEnv`` inherit."""
+    expand: Literal["headers", "all"] | None
+    """Which fields are expanded."""
+    wait: Literal["all", "ready", "none"] | int | None
+    """For how many servers the load waits; a number is milliseconds."""
+    base_dir: str | os.PathLike[str] | None
+    """What relative paths are relative to."""
+    cache_dir: str | os.PathLike[str] | None
+    """Where listings of lazy servers are kept."""
+    environment: dict[str, str] | None
+    """The variables that servers see, in place of the process's."""
+    secret_commands: bool | None
+    """Whether values that begin with ``!`` are run as commands."""
+    limits: dict[str, int] | None
+    """Limits by the keys of SPEC section 4; the unit is in the key's name."""
+    guardian: bool | None
+    """Whether a host that is killed takes its servers with it. On unless this says no."""
+    replay_repeatable_calls: bool | None
+    """Sends a call again that was running when the connection was lost, when its tool says that this does no harm."""
+    client_info: dict[str, str] | None
+    """How this host introduces itself: ``name`` and ``version``."""
+
+
 class Request:
     """What a server asks a person. The names are the same in every language."""
 

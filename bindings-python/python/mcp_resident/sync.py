@@ -7,19 +7,20 @@ waited for. Progress is told on the thread that waits for the call; observers an
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _native, _options
 from ._deliveries import COMPLETED, EVENT, FAILED, PROGRESS, QUESTION
 from ._exit import close_at_exit
-from ._handles import ToolHandle
+from ._handles import SourceHandle, ToolHandle
 from ._types import Request, answer_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
+
+    from typing_extensions import Unpack
 
     from ._cancel import CancelToken
     from ._native import ToolResult
@@ -29,11 +30,9 @@ if TYPE_CHECKING:
         Event,
         GivenAnswer,
         Observer,
+        Options,
         Progress,
         State,
-        StateObserver,
-        Status,
-        ToolsObserver,
         WaitFor,
     )
 
@@ -181,63 +180,18 @@ class Tool(ToolHandle):
             timeout = ctx.timeout if timeout is None else timeout
             progress = getattr(ctx, "progress", None) if progress is None else progress
         queue = _native.Queue(True)
-        operation = self._native.execute(queue, args, _options.milliseconds(timeout), progress is not None)
+        operation = self._native.execute(queue, args, None if timeout is None else timeout * 1000, progress is not None)
         return cast("ToolResult", _outcome(queue, operation, cancel, progress))
 
 
-class McpSource:
+class McpSource(SourceHandle[Tool]):
     """The servers of a configuration, kept usable until :meth:`close`; see :class:`mcp_resident.McpSource`."""
 
+    _tool_type = Tool
+
     def __init__(self, native: _native.Source, desk: _Desk | None) -> None:
-        self._native = native
+        super().__init__(native)
         self._desk = desk
-        self._lock = threading.Lock()
-        self._tools: weakref.WeakValueDictionary[int, Tool] = weakref.WeakValueDictionary()
-
-    @property
-    def tools(self) -> list[Tool]:
-        """The tools of all servers, as they are now."""
-        return [self._tool(native) for native in self._native.tools()]
-
-    def tool(self, name: str) -> Tool | None:
-        """The tool that a model knows by this name."""
-        native = self._native.tool(name)
-        return None if native is None else self._tool(native)
-
-    @property
-    def status(self) -> dict[str, Status]:
-        """How the newest attempt of each server ended."""
-        return self._native.status()
-
-    @property
-    def servers(self) -> list[str]:
-        """The names of all servers, in the order of the configuration."""
-        return self._native.servers()
-
-    @property
-    def problems(self) -> list[dict[str, Any]]:
-        """What is wrong in the configuration."""
-        return self._native.problems()
-
-    def state(self, server: str) -> State:
-        """A server's state."""
-        return self._native.state(server)
-
-    def info(self, server: str) -> dict[str, Any]:
-        """What is known of a server."""
-        return self._native.info(server)
-
-    def events(self, after: int = 0) -> list[Event]:
-        """The newest events after a ``sequence``, oldest first."""
-        return self._native.events(after)
-
-    def owner_of(self, name: str) -> tuple[str, str] | None:
-        """The server, and the tool's own name on it, behind a name for models."""
-        return self._native.owner_of(name)
-
-    def name_of(self, server: str, tool: str) -> str | None:
-        """The name for models of a server's tool."""
-        return self._native.name_of(server, tool)
 
     def start(self, server: str, *, cancel: CancelToken | None = None) -> None:
         """Connects a server, unless that is done or under way."""
@@ -263,20 +217,7 @@ class McpSource:
         """Waits until a server is in one of these states, for at most so many seconds."""
         queue = _native.Queue(True)
         wanted = [states] if isinstance(states, str) else list(states)
-        limit = _options.milliseconds(timeout) or 0
-        return cast("State", _outcome(queue, self._native.wait_for(queue, server, wanted, limit)))
-
-    def on_state_change(self, observer: StateObserver) -> Callable[[], None]:
-        """Calls ``observer(server, state)`` at each change, on a thread of this source. Returns what ends that."""
-        return self._observe("states", lambda event: observer(event["server"], event["to"]))
-
-    def on_tools_change(self, observer: ToolsObserver) -> Callable[[], None]:
-        """Calls ``observer(server)`` when its part of the list changed. Returns what ends that."""
-        return self._observe("tools", lambda event: observer(event["server"]))
-
-    def on_event(self, observer: Observer) -> Callable[[], None]:
-        """Calls ``observer(event)`` at each event. Returns what ends that."""
-        return self._observe("events", observer)
+        return cast("State", _outcome(queue, self._native.wait_for(queue, server, wanted, timeout * 1000)))
 
     def close(self) -> None:
         """Disconnects every server and waits until nothing of them is left. Closing again is harmless."""
@@ -298,9 +239,6 @@ class McpSource:
     ) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"McpSource({self.status!r})"
-
     def _observe(self, interest: str, observer: Observer) -> Callable[[], None]:
         with self._lock:
             if self._desk is None:
@@ -316,16 +254,9 @@ class McpSource:
 
         return unsubscribe
 
-    def _tool(self, native: _native.Tool) -> Tool:
-        with self._lock:
-            known = self._tools.get(native.id)
-            if known is None:
-                known = self._tools[native.id] = Tool(native, self)
-            return known
-
 
 def load_mcp(
-    config: Config, wait_for: WaitFor | None = None, *, cancel: CancelToken | None = None, **options: Any
+    config: Config, wait_for: WaitFor | None = None, *, cancel: CancelToken | None = None, **options: Unpack[Options]
 ) -> McpSource:
     """Connects every server of a configuration and lists its tools; see :func:`mcp_resident.load_mcp`.
 
@@ -347,7 +278,9 @@ def load_mcp(
         raise
 
 
-def list_mcp_tools(config: Config, wait_for: WaitFor | None = None, **options: Any) -> list[dict[str, Any]]:
+def list_mcp_tools(
+    config: Config, wait_for: WaitFor | None = None, **options: Unpack[Options]
+) -> list[dict[str, Any]]:
     """Connects every server, lists its tools, and disconnects; see :func:`mcp_resident.list_mcp_tools`."""
     request = _options.request(config, options)
     close_at_exit()

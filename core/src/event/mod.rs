@@ -14,4 +14,4 @@ pub use observer::Subscription;
 pub(crate) use observer::observe;
 pub use record::{Event, EventKind};
 pub(crate) use sink::EventSink;
-pub use state::{State, Status};
+pub use state::{State, Status, UnknownState};

@@ -1,6 +1,7 @@
 //! The states of a server, as everybody sees them.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::Serialize;
 
@@ -33,6 +34,26 @@ impl State {
 impl fmt::Display for State {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
+    }
+}
+
+/// The text names no state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no state {0:?}; there are: stopped, starting, running, error")]
+pub struct UnknownState(String);
+
+impl FromStr for State {
+    type Err = UnknownState;
+
+    fn from_str(name: &str) -> Result<Self, UnknownState> {
+        let all = [
+            State::Stopped,
+            State::Starting,
+            State::Running,
+            State::Error,
+        ];
+        let found = all.into_iter().find(|state| state.as_str() == name);
+        found.ok_or_else(|| UnknownState(name.to_owned()))
     }
 }
 

@@ -3,6 +3,7 @@
 mod inventory;
 mod load;
 mod options;
+mod options_form;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -4,8 +4,6 @@ use mcp_resident::RawJson;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::options::Options;
-
 /// One request; each has a part of the fields.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
@@ -14,7 +12,7 @@ pub(crate) struct Asked {
     #[serde(rename = "do")]
     pub(crate) verb: String,
     pub(crate) config: Value,
-    pub(crate) options: Options,
+    pub(crate) options: Value,
     pub(crate) asks: bool,
     pub(crate) request: u64,
     pub(crate) tool: String,

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcp_resident::{
-    Answer, Arguments, CallContext, CancellationToken, ConfigInput, Error, Event, McpSource,
-    RawJson, Reason, Request, State, Subscription, Tool, list_mcp_tools, load_mcp,
+    Answer, Arguments, CallContext, CancellationToken, ConfigInput, Error, Event, LoadOptions,
+    McpSource, RawJson, Reason, Request, State, Subscription, Tool, list_mcp_tools, load_mcp,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -81,7 +81,7 @@ impl Host {
     ) -> Result<Value, Failed> {
         match asked.verb.as_str() {
             "load" => {
-                let mut options = asked.options.decode()?;
+                let mut options = LoadOptions::from_json(&asked.options.to_string())?;
                 options.cancel = Some(cancel);
                 if asked.asks {
                     let host = Arc::clone(self);
@@ -94,7 +94,7 @@ impl Host {
                 *lock(&self.source) = Some(Arc::new(source));
             }
             "inventory" => {
-                let options = asked.options.decode()?;
+                let options = LoadOptions::from_json(&asked.options.to_string())?;
                 let mut entries = json!(list_mcp_tools(config(asked.config), options).await?);
                 for entry in entries.as_array_mut().into_iter().flatten() {
                     entry["error"] = entry["error"]["message"].take();
@@ -140,14 +140,9 @@ impl Host {
             "restart" => json!(source.restart(named, Some(&cancel)).await?),
             "refresh" => json!(source.refresh(server).await?),
             "wait_for" => {
-                let states = [
-                    State::Stopped,
-                    State::Starting,
-                    State::Running,
-                    State::Error,
-                ];
-                let wanted = |state: &State| asked.states.iter().any(|name| name == state.as_str());
-                let states: Vec<State> = states.into_iter().filter(wanted).collect();
+                let states: Result<Vec<State>, _> =
+                    asked.states.iter().map(|name| name.parse()).collect();
+                let states = states.map_err(|unknown| unknown.to_string())?;
                 let limit = Duration::from_millis(asked.timeout_ms.unwrap_or_default());
                 json!(source.wait_for(named, &states, limit).await?)
             }

@@ -7,7 +7,6 @@
 
 mod asked;
 mod host;
-mod options;
 
 use std::{ffi::OsString, process::ExitCode};
 

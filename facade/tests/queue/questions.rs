@@ -11,7 +11,7 @@ fn asking(
 ) -> std::sync::Arc<mcp_resident_facade::Source> {
     let request =
         LoadRequest::from_json(&config(&json!({})), &options.to_string()).expect("good options");
-    host.load_request(request.asking())
+    host.load_request(request.asking(true))
 }
 
 #[test]

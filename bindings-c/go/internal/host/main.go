@@ -25,7 +25,7 @@ type asked struct {
 	Request    int64           `json:"request"`
 	Tool       string          `json:"tool"`
 	Arguments  json.RawMessage `json:"arguments"`
-	TimeoutMS  int64           `json:"timeoutMs"`
+	TimeoutMS  *int64          `json:"timeoutMs"`
 	Remembered *string         `json:"remembered"`
 	Server     string          `json:"server"`
 	States     []mcp.State     `json:"states"`
@@ -183,7 +183,11 @@ func (h *host) carryOut(ctx context.Context, asked asked) (any, error) {
 		if asked.Arguments != nil {
 			arguments = asked.Arguments
 		}
-		result, err := tool.Call(ctx, arguments, mcp.WithTimeout(time.Duration(asked.TimeoutMS)*time.Millisecond))
+		var options []mcp.CallOption
+		if asked.TimeoutMS != nil {
+			options = append(options, mcp.WithTimeout(time.Duration(*asked.TimeoutMS)*time.Millisecond))
+		}
+		result, err := tool.Call(ctx, arguments, options...)
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +201,7 @@ func (h *host) carryOut(ctx context.Context, asked asked) (any, error) {
 	case "refresh":
 		return nil, h.source.Refresh(ctx, asked.Server)
 	case "wait_for":
-		return h.source.WaitFor(ctx, asked.Server, time.Duration(asked.TimeoutMS)*time.Millisecond, asked.States...)
+		return h.source.WaitFor(ctx, asked.Server, time.Duration(*asked.TimeoutMS)*time.Millisecond, asked.States...)
 	case "close":
 		return nil, h.source.Close(ctx)
 	case "tools":

@@ -1,8 +1,7 @@
 package dev.mcpresident
 
+import java.util.concurrent.CancellationException
 import java.util.concurrent.CompletableFuture
-import java.util.concurrent.CompletionStage
-import java.util.concurrent.ForkJoinPool
 import uniffi.mcp_resident.NativeDelivery
 import uniffi.mcp_resident.NativeQueue
 import uniffi.mcp_resident.NativeSource
@@ -17,8 +16,9 @@ internal class Outcome(val source: NativeSource? = null, val result: ToolResult?
  */
 internal class Hub(private val waitFor: WaitFor?) {
     val queue = NativeQueue()
+    private val callbacks = Callbacks()
     private val waiting = HashMap<ULong, CompletableFuture<Outcome>>()
-    private val progress = HashMap<ULong, (String) -> Unit>()
+    /** Of events by subscription, and of progress by operation; no two of these ids are the same. */
     private val observers = HashMap<ULong, Observer>()
     private val questions = HashMap<ULong, CompletableFuture<*>>()
     private var users = 1
@@ -38,6 +38,7 @@ internal class Hub(private val waitFor: WaitFor?) {
         if (last) {
             synchronized(living) { living.remove(this) }
             queue.shut()
+            callbacks.end()
         }
     }
 
@@ -50,7 +51,7 @@ internal class Hub(private val waitFor: WaitFor?) {
             operation = guarded(start)
             done = CancellingFuture { queue.cancel(operation) }
             waiting[operation] = done
-            if (told != null) progress[operation] = told
+            if (told != null) observers[operation] = Observer(callbacks, told)
             users++
         }
         val cancel: () -> Unit = { queue.cancel(operation) }
@@ -64,12 +65,18 @@ internal class Hub(private val waitFor: WaitFor?) {
 
     fun observe(source: NativeSource, interest: String, tell: (String) -> Unit): AutoCloseable = synchronized(this) {
         val subscription = guarded { source.subscribe(queue, interest) }
-        Observer(source, subscription, tell).also { observers[subscription] = it }
+        val observer = Observer(callbacks, tell)
+        observers[subscription] = observer
+        AutoCloseable {
+            observer.end()
+            source.unsubscribe(subscription)
+            synchronized(this) { observers.remove(subscription) }
+        }
     }
 
     /** Is done when every observer has been told of everything. */
     fun drained(): CompletableFuture<Void> = synchronized(this) {
-        val tails = observers.values.map { it.tail }
+        val tails = observers.values.map { it.drained() }
         observers.clear()
         CompletableFuture.allOf(*tails.toTypedArray())
     }
@@ -90,72 +97,55 @@ internal class Hub(private val waitFor: WaitFor?) {
             is NativeDelivery.Failed -> ended(delivery.operation) {
                 it.completeExceptionally(McpException(delivery.code, delivery.detail, delivery.server))
             }
-            is NativeDelivery.Progress -> {
-                val told = synchronized(this) { progress[delivery.operation] }
-                harmless { told?.invoke(delivery.params) }
-            }
-            is NativeDelivery.Event -> synchronized(this) { observers[delivery.subscription] }?.add(delivery.event)
-            is NativeDelivery.Question -> ask(delivery.question, Request(delivery.request))
+            is NativeDelivery.Progress -> observer(delivery.operation)?.add(delivery.params)
+            is NativeDelivery.Event -> observer(delivery.subscription)?.add(delivery.event)
+            is NativeDelivery.Question -> ask(delivery.question, delivery.request)
             is NativeDelivery.QuestionEnded -> {
                 val asked = synchronized(this) { questions[delivery.question] }
-                if (asked != null) callbacks.execute { harmless { asked.cancel(true) } }
+                if (asked != null) callbacks.run { asked.cancel(true) }
             }
             is NativeDelivery.Missed -> {}
         }
     }
 
-    /** Completes on the executor: what a host has chained to a future is the host's code. */
+    private fun observer(id: ULong) = synchronized(this) { observers[id] }
+
+    /** Completes as a callback, since what a host has chained to a future is the host's code; and when all progress was told. */
     private fun ended(operation: ULong, complete: (CompletableFuture<Outcome>) -> Unit) {
-        val done = synchronized(this) {
-            progress.remove(operation)
-            waiting.remove(operation)
+        val done: CompletableFuture<Outcome>?
+        val progress: Observer?
+        synchronized(this) {
+            done = waiting.remove(operation)
+            progress = observers.remove(operation)
         }
-        if (done != null) callbacks.execute { complete(done) }
+        if (done == null) return
+        if (progress == null) callbacks.run { complete(done) } else progress.drained().thenRun { callbacks.run { complete(done) } }
     }
 
     /** On a thread of its own: a person may take minutes. */
-    private fun ask(question: ULong, request: Request) {
+    private fun ask(question: ULong, form: String) {
         retain()
         val answering = Thread {
-            val asked: CompletionStage<Answer> = try {
-                waitFor!!.ask(request)
+            var id = ""
+            val asked: CompletableFuture<Answer> = try {
+                val request = Request(form)
+                id = request.id
+                waitFor!!.ask(request).toCompletableFuture()
             } catch (failure: Throwable) {
                 CompletableFuture.failedFuture(failure)
             }
-            val future = asked.toCompletableFuture()
-            synchronized(this) { questions[question] = future }
-            future.whenComplete { answer, _ ->
+            synchronized(this) { questions[question] = asked }
+            asked.whenComplete { answer, failure ->
                 synchronized(this) { questions.remove(question) }
-                queue.answer(question, request.id, answer?.form ?: "null")
+                // A host that fails has not agreed.
+                queue.answer(question, id, answer?.form ?: "null")
                 release()
+                if (failure != null && failure !is CancellationException) Callbacks.harmless { throw failure }
             }
         }
         answering.name = "mcp-resident-question"
         answering.isDaemon = true
         answering.start()
-    }
-
-    /** Tells one function of events, in order, on the executor. */
-    private inner class Observer(
-        private val source: NativeSource,
-        private val subscription: ULong,
-        private val tell: (String) -> Unit,
-    ) : AutoCloseable {
-        @Volatile private var over = false
-
-        /** Changed by the hub's thread only. */
-        @Volatile var tail: CompletableFuture<Void> = CompletableFuture.completedFuture(null)
-            private set
-
-        fun add(event: String) {
-            tail = tail.thenRunAsync({ if (!over) harmless { tell(event) } }, callbacks)
-        }
-
-        override fun close() {
-            over = true
-            source.unsubscribe(subscription)
-            synchronized(this@Hub) { observers.remove(subscription) }
-        }
     }
 
     internal companion object {
@@ -164,9 +154,6 @@ internal class Hub(private val waitFor: WaitFor?) {
         private const val EXIT_LIMIT_MS: ULong = 7_000u
         private val living = HashSet<Hub>()
 
-        /** Where the host's functions run. */
-        val callbacks: ForkJoinPool = ForkJoinPool.commonPool()
-
         init {
             // Servers of a program that forgot to close them end with it.
             Runtime.getRuntime().addShutdownHook(Thread {
@@ -174,23 +161,32 @@ internal class Hub(private val waitFor: WaitFor?) {
                 synchronized(living) { living.toList() }.forEach { it.queue.shut() }
             })
         }
+    }
+}
 
-        /** A host's function that fails ends nothing. */
-        fun harmless(action: () -> Unit) {
-            try {
-                action()
-            } catch (failure: Exception) {
-                Thread.currentThread().run { uncaughtExceptionHandler.uncaughtException(this, failure) }
-            }
-        }
+/**
+ * A source's hold of its hub, apart from the source: the cleaner lets go of the hub when a source is collected that was not
+ * closed.
+ */
+internal class HubLease(private var hub: Hub?) : Runnable {
+    /** A use of the hub, which the caller releases. A closed source answers through one that lasts for the answer. */
+    fun use(): Hub = synchronized(this) { hub?.also { it.retain() } } ?: Hub(null)
+
+    /** Takes the hub away. Only the first caller gets it. */
+    fun retire(): Hub? = synchronized(this) { hub.also { hub = null } }
+
+    override fun run() {
+        retire()?.release()
     }
 }
 
 /** Cancelling it cancels what it stands for. */
 private class CancellingFuture<T>(private val onCancel: () -> Unit) : CompletableFuture<T>() {
     override fun cancel(mayInterruptIfRunning: Boolean): Boolean {
+        // First, since what is cancelled ends at once with an outcome of its own.
+        val cancelled = super.cancel(mayInterruptIfRunning)
         onCancel()
-        return super.cancel(mayInterruptIfRunning)
+        return cancelled
     }
 }
 
@@ -202,7 +198,7 @@ internal fun <T, R> CompletableFuture<T>.then(convert: (T) -> R): CompletableFut
         if (failure != null) second.completeExceptionally(failure)
         else try {
             second.complete(convert(value))
-        } catch (failed: Exception) {
+        } catch (failed: Throwable) {
             second.completeExceptionally(failed)
         }
     }

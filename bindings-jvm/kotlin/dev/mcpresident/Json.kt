@@ -4,12 +4,13 @@ import java.math.BigDecimal
 import java.math.BigInteger
 
 /**
- * JSON as plain objects: null, Boolean, String, Long, BigInteger, BigDecimal, List and Map.
+ * JSON as plain objects: null, Boolean, String, Long, BigInteger, BigDecimal, List and Map. What is nested deeper than 500
+ * levels stays [Raw] (SPEC 6.9).
  *
  * Small, because a library should not choose its host's JSON library; text goes in and out everywhere as well.
  */
 public object Json {
-    /** Deeper values are refused: a reader that calls itself must not exhaust the stack. */
+    /** A reader that calls itself must not exhaust the stack: deeper values stay text, and are not written. */
     private const val MAX_DEPTH = 500
 
     /** The value of a JSON text. Throws [IllegalArgumentException] when it is none. */
@@ -21,7 +22,9 @@ public object Json {
     public fun write(value: Any?): String = StringBuilder().also { write(it, value, 0) }.toString()
 
     /** JSON text that is written as it is. */
-    public class Raw(public val text: String)
+    public class Raw(public val text: String) {
+        override fun toString(): String = text
+    }
 
     private fun write(text: StringBuilder, value: Any?, depth: Int) {
         require(depth <= MAX_DEPTH) { "the value is nested too deep, or holds itself" }
@@ -82,8 +85,9 @@ public object Json {
         }
 
         private fun value(depth: Int): Any? {
-            require(depth <= MAX_DEPTH) { "the value is nested too deep" }
-            return when (next()) {
+            val first = next()
+            if (depth == MAX_DEPTH && (first == '{' || first == '[')) return skipped()
+            return when (first) {
                 '{' -> {
                     place++
                     val members = LinkedHashMap<String, Any?>()
@@ -107,6 +111,24 @@ public object Json {
                 'n' -> word("null", null)
                 else -> number()
             }
+        }
+
+        /** The text of an object or a list, which is not looked into. */
+        private fun skipped(): Raw {
+            val start = place
+            var open = 0
+            do {
+                when (next() ?: throw broken()) {
+                    '"' -> {
+                        string()
+                        continue
+                    }
+                    '{', '[' -> open++
+                    '}', ']' -> open--
+                }
+                place++
+            } while (open > 0)
+            return Raw(text.substring(start, place))
         }
 
         private fun goesOn(end: Char): Boolean {

@@ -73,6 +73,9 @@ public class LoadOptions @JvmOverloads constructor(
         else mapOf("maxRetries" to maxRetries, "backoffMs" to backoff?.toMillis())
 }
 
+/** With parts of one, so that nothing is rounded to none. */
+internal fun Duration.inMilliseconds(): Double = seconds * 1e3 + nano / 1e6
+
 /** What a server asks a person. [form] is all of it as JSON. */
 public class Request internal constructor(@JvmField public val form: String) {
     private val members = Json.parse(form) as Map<*, *>

@@ -1,5 +1,6 @@
 package dev.mcpresident
 
+import java.lang.ref.Cleaner
 import java.time.Duration
 import java.util.concurrent.CompletableFuture
 import java.util.function.BiConsumer
@@ -14,9 +15,12 @@ import uniffi.mcp_resident.NativeSource
  */
 public class McpSource private constructor(
     private val native: NativeSource,
-    /** Null once the source is closed. */
-    private var hub: Hub?,
+    private val lease: HubLease,
 ) : AutoCloseable {
+    init {
+        cleaner.register(this, lease)
+    }
+
     private var version: ULong? = null
     private var list: List<Tool> = emptyList()
     private var byName: Map<String, Tool> = emptyMap()
@@ -109,12 +113,12 @@ public class McpSource private constructor(
 
     /** As [waitFor]. */
     public fun waitForAsync(server: String, states: Collection<String>, timeout: Duration): CompletableFuture<String> =
-        begin(null) { native.waitFor(it.queue, server, states.toList(), timeout.toMillis().toULong()) }
+        begin(null) { native.waitFor(it.queue, server, states.toList(), timeout.inMilliseconds()) }
             .then { Json.parse(it.value!!) as String }
 
     /** As [shut]. It is not cut short, which would leave processes behind. */
     public fun closeAsync(): CompletableFuture<Void?> = begin(null) { native.shut(it.queue) }.thenCompose {
-        val last = synchronized(this) { hub.also { hub = null } }
+        val last = lease.retire()
         val drained = last?.drained() ?: CompletableFuture.completedFuture<Void>(null)
         drained.handle<Void?> { _, _ ->
             last?.release()
@@ -127,7 +131,7 @@ public class McpSource private constructor(
         closeAsync().join()
     }
 
-    /** Calls [observer] with server and state at each change, in order, on the common pool. Closing what it returns ends that. */
+    /** Calls [observer] with server and state at each change, in order, on a thread of this library's. Closing what it returns ends that. */
     public fun onStateChange(observer: BiConsumer<String, String>): AutoCloseable = observe("states") { event ->
         val members = Json.parse(event) as Map<*, *>
         observer.accept(members["server"] as String, members["to"] as String)
@@ -140,8 +144,7 @@ public class McpSource private constructor(
     /** Calls [observer] with the JSON of each event, in order. */
     public fun onEvent(observer: Consumer<String>): AutoCloseable = observe("events", observer::accept)
 
-    /** A use of the source's hub, which the caller releases. A closed source answers through one that lasts for the answer. */
-    internal fun use(): Hub = synchronized(this) { hub?.also { it.retain() } ?: Hub(null) }
+    internal fun use(): Hub = lease.use()
 
     private fun begin(cancellation: Cancellation?, start: (Hub) -> ULong): CompletableFuture<Outcome> {
         val used = use()
@@ -174,6 +177,8 @@ public class McpSource private constructor(
     }
 
     public companion object {
+        private val cleaner = Cleaner.create()
+
         /**
          * Connects every server of a configuration and lists its tools. A server that cannot be connected is `failed` and costs
          * the others nothing. Cancelling the coroutine ends the load and leaves nothing of it.
@@ -192,7 +197,7 @@ public class McpSource private constructor(
         ): CompletableFuture<McpSource> {
             val hub = Hub(options.waitFor)
             return started(hub) { hub.begin(cancellation) { hub.queue.load(config, options.form(), options.waitFor != null) } }
-                .then { McpSource(it.source!!, hub) }
+                .then { McpSource(it.source!!, HubLease(hub)) }
         }
 
         /** Connects every server that is not disabled, lists its tools, and disconnects. JSON: a list of entries. */

@@ -33,7 +33,7 @@ public class ToolResult internal constructor(
  * What a caller may say about one call.
  *
  * @property timeout how long the server may be silent; progress starts it anew; null takes the server's own
- * @property onProgress is told of the `params` of each notification as JSON, before the result; it must return soon
+ * @property onProgress is told of the `params` of each notification as JSON, in order and before the result
  * @property cancellation ends the call with a result of kind `cancelled`
  */
 public class CallOptions @JvmOverloads constructor(
@@ -86,7 +86,7 @@ public class Tool internal constructor(
         val hub = owner.use()
         try {
             val call = hub.begin(options.cancellation, told) {
-                native.execute(hub.queue, given, options.timeout?.toMillis()?.coerceAtLeast(1)?.toULong(), told != null)
+                native.execute(hub.queue, given, options.timeout?.inMilliseconds(), told != null)
             }
             // The owner stays until the call has ended.
             return call.then { owner.let { _ -> it.result!! } }

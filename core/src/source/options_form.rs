@@ -1,4 +1,4 @@
-//! The options of a load in their JSON form, read here once for all languages.
+//! The options of a load in their JSON form, which is the same in every language and read nowhere else.
 //!
 //! | key | value |
 //! |---|---|
@@ -19,13 +19,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_resident::{
-    AutoRestart, Error, ErrorKind, ExpandMode, Implementation, LimitOverrides, LoadOptions,
-    ShellCommandRunner, Wait,
-};
 use serde_json::{Map, Value};
 
-use crate::environment::SharedEnvironment;
+use super::Implementation;
+use super::options::{LoadOptions, Wait};
+use crate::config::{AutoRestart, ExpandMode, FixedEnvironment, LimitOverrides};
+use crate::error::{Error, ErrorKind};
+use crate::server::ShellCommandRunner;
 
 const KEYS: [&str; 14] = [
     "autoRestart",
@@ -44,46 +44,48 @@ const KEYS: [&str; 14] = [
     "wait",
 ];
 
-/// The core's options, and what is not one of them.
-pub(crate) struct Options {
-    pub(crate) options: LoadOptions,
-    /// Whether questions go to the host.
-    pub(crate) asks: bool,
-}
-
 /// Why an option cannot be used: what it has to be.
 type Expected = String;
 
-pub(crate) fn decode(text: &str, environment: &Arc<SharedEnvironment>) -> Result<Options, Error> {
-    let refused = |message: String| Error::new(ErrorKind::Config, message);
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| refused(format!("the options are not valid JSON: {error}")))?;
-    let given = match value {
-        Value::Object(given) => given,
-        Value::Null => Map::new(),
-        _ => return Err(refused("the options must be an object".to_owned())),
-    };
-    let mut options = LoadOptions::default();
-    options.environment = Some(Arc::clone(environment) as Arc<_>);
-    for (key, value) in given {
-        if !value.is_null() {
-            set(&mut options, environment, &key, &value).map_err(|expected| {
-                refused(format!("the option `{}` {expected}", key.escape_debug()))
-            })?;
+impl LoadOptions {
+    /// Reads options from a JSON object: `autoRestart`, `liveToolList`, `resident`, and so on as SPEC section 1 lists them.
+    /// `null` is the same as a key that is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Config`] names the option and says what it has to be. An unknown key is an error, so that a misspelt
+    /// one is not a silent default.
+    ///
+    /// ```
+    /// use mcp_resident::{LoadOptions, Wait};
+    ///
+    /// let options = LoadOptions::from_json(r#"{"resident": true, "wait": "ready"}"#)?;
+    /// assert!(options.resident && options.wait == Wait::Ready);
+    /// assert!(LoadOptions::from_json(r#"{"residents": true}"#).is_err());
+    /// # Ok::<(), mcp_resident::Error>(())
+    /// ```
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let refused = |message: String| Error::new(ErrorKind::Config, message);
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| refused(format!("the options are not valid JSON: {error}")))?;
+        let given = match value {
+            Value::Object(given) => given,
+            Value::Null => Map::new(),
+            _ => return Err(refused("the options must be an object".to_owned())),
+        };
+        let mut options = Self::default();
+        for (key, value) in given {
+            if !value.is_null() {
+                set(&mut options, &key, &value).map_err(|expected| {
+                    refused(format!("the option `{}` {expected}", key.escape_debug()))
+                })?;
+            }
         }
+        Ok(options)
     }
-    Ok(Options {
-        options,
-        asks: false,
-    })
 }
 
-fn set(
-    options: &mut LoadOptions,
-    environment: &SharedEnvironment,
-    key: &str,
-    value: &Value,
-) -> Result<(), Expected> {
+fn set(options: &mut LoadOptions, key: &str, value: &Value) -> Result<(), Expected> {
     match key {
         "autoRestart" => options.auto_restart = Some(auto_restart(value)?),
         "liveToolList" => options.live_tool_list = Some(switch(value)?),
@@ -95,7 +97,7 @@ fn set(
         "wait" => options.wait = wait(value)?,
         "baseDir" => options.base_dir = Some(text(value)?.into()),
         "cacheDir" => options.cache_dir = Some(text(value)?.into()),
-        "environment" => environment.replace(variables(value)?),
+        "environment" => options.environment = Some(Arc::new(environment(value)?)),
         "secretCommands" => {
             if switch(value)? {
                 options.secret_commands = Some(Arc::new(ShellCommandRunner));
@@ -198,11 +200,11 @@ fn wait(value: &Value) -> Result<Wait, Expected> {
 }
 
 /// Values may be secrets: the name alone is told.
-fn variables(value: &Value) -> Result<Vec<(String, String)>, Expected> {
+fn environment(value: &Value) -> Result<FixedEnvironment, Expected> {
     object(value)?
         .iter()
         .map(|(name, value)| match value.as_str() {
-            Some(text) => Ok((name.clone(), text.to_owned())),
+            Some(text) => Ok((name, text)),
             None => Err(format!("must have a text for `{}`", name.escape_debug())),
         })
         .collect()
@@ -237,9 +239,7 @@ mod tests {
     use super::*;
 
     fn options(text: &str) -> Result<LoadOptions, String> {
-        decode(text, &Arc::default())
-            .map(|decoded| decoded.options)
-            .map_err(|error| error.to_string())
+        LoadOptions::from_json(text).map_err(|error| error.to_string())
     }
 
     #[test]
