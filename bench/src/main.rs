@@ -6,6 +6,7 @@
 
 mod cell;
 mod client;
+mod languages;
 mod machine;
 mod plan;
 mod report;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::languages::LanguageOptions;
 use crate::plan::{Cell, ClientKind};
 use crate::server::ServerOptions;
 
@@ -47,6 +49,8 @@ enum Command {
         #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md"))]
         output: PathBuf,
     },
+    /// Measures the bindings for Python and Node against their peers; `scripts/bench-languages` installs what that needs.
+    Languages(LanguageOptions),
     /// Runs one cell with one client, once, and prints what was measured as JSON.
     Cell {
         cell: Cell,
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
             only,
             output,
         } => run::all(rounds, &only, &output),
+        Command::Languages(options) => languages::run(&options),
         Command::Cell { cell, client } => cell::run(cell, client).and_then(|r| report::print(&r)),
         Command::Server(options) => server::serve(&options),
     };

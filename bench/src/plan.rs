@@ -57,6 +57,12 @@ pub(crate) enum Metric {
     KibPerServer,
     /// When all servers but the slow one had answered a call, in milliseconds.
     UsableMillis,
+    /// Time until all servers are connected and listed, in milliseconds.
+    LoadMillis,
+    /// Memory of the whole process, in MiB.
+    ProcessMib,
+    /// Time of an import beyond the start of the bare interpreter, in milliseconds.
+    ImportMillis,
 }
 
 /// What a metric must come to.
@@ -141,6 +147,9 @@ impl Metric {
             Metric::ListMillis => "time, ms",
             Metric::ResidentMib => "memory of the list, MiB",
             Metric::KibPerServer => "memory per server, KiB",
+            Metric::LoadMillis => "time, ms",
+            Metric::ProcessMib => "memory of the process, MiB",
+            Metric::ImportMillis => "time, ms",
             Metric::UsableMillis => "49 servers have answered, ms",
         }
     }

@@ -76,36 +76,58 @@ fn row(
     };
     let [floor, rmcp, ours] = [ClientKind::Floor, ClientKind::Rmcp, ClientKind::Ours].map(values);
     let to_rmcp = ratio(&ours, &rmcp);
-    let met = match target {
-        Target::AtMost(limit) => to_rmcp.map(|ratio| ratio.median <= limit),
-        Target::AtLeast(limit) => to_rmcp.map(|ratio| ratio.median >= limit),
-        Target::Below(limit) => Summary::of(ours.iter().copied()).map(|ours| ours.median < limit),
-        Target::None => None,
-    };
-    let met = match met {
-        Some(true) => "yes",
-        Some(false) => "**no**",
-        None => "",
-    };
     format!(
-        "| {} | {} | {} | {} | {} | {} | {} | {met} | {} |",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
         cell.title(),
         metric.title(),
         span(Summary::of(floor.iter().copied())),
         span(Summary::of(rmcp.iter().copied())),
         span(Summary::of(ours.iter().copied())),
         span(to_rmcp),
-        goal(target),
+        target_form(target),
+        met(target, to_rmcp, &ours),
         ratio(&ours, &floor).map_or_else(|| "-".to_owned(), |ratio| number(ratio.median)),
     )
 }
 
+/// Whether a target is met, in a table's words.
+pub(crate) fn met(target: Target, ratio: Option<Summary>, ours: &[f64]) -> &'static str {
+    let met = match target {
+        Target::AtMost(limit) => ratio.map(|ratio| ratio.median <= limit),
+        Target::AtLeast(limit) => ratio.map(|ratio| ratio.median >= limit),
+        Target::Below(limit) => Summary::of(ours.iter().copied()).map(|ours| ours.median < limit),
+        Target::None => None,
+    };
+    match met {
+        Some(true) => "yes",
+        Some(false) => "**no**",
+        None => "",
+    }
+}
+
+/// A client that did less work measured something else.
+pub(crate) fn same_work<'r>(
+    what: &str,
+    reports: impl IntoIterator<Item = &'r Report>,
+) -> Result<(), Failure> {
+    let mut works = reports.into_iter().map(|report| report.work);
+    let first = works.next();
+    match works.find(|work| Some(*work) != first) {
+        Some(other) => Err(format!(
+            "{what}: the clients did not do the same work: {first:?}, {other:?}"
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
 /// The ratios of the rounds in which both were measured.
-fn ratio(of: &[f64], to: &[f64]) -> Option<Summary> {
+pub(crate) fn ratio(of: &[f64], to: &[f64]) -> Option<Summary> {
     Summary::of(of.iter().zip(to).map(|(of, to)| of / to))
 }
 
-fn goal(target: Target) -> String {
+/// A target in a table's words.
+pub(crate) fn target_form(target: Target) -> String {
     match target {
         Target::AtMost(limit) => format!("≤ {limit}"),
         Target::AtLeast(limit) => format!("≥ {limit}"),
@@ -114,7 +136,8 @@ fn goal(target: Target) -> String {
     }
 }
 
-fn span(summary: Option<Summary>) -> String {
+/// The median with the least and the most.
+pub(crate) fn span(summary: Option<Summary>) -> String {
     match summary {
         Some(Summary {
             median,

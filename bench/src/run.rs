@@ -38,7 +38,7 @@ pub(crate) fn all(rounds: usize, only: &[Cell], output: &Path) -> Result<(), Fai
         }
     }
     for (cell, by_client) in &reports {
-        check_work(*cell, by_client)?;
+        report::same_work(&name(*cell), by_client.values().flatten())?;
     }
     let page = report::page(&reports, rounds);
     io::stdout().write_all(page.as_bytes())?;
@@ -56,20 +56,6 @@ fn measure(cell: Cell, client: ClientKind) -> Result<Report, Failure> {
         return Err(format!("cell {cell} by {client} failed: {}", output.status).into());
     }
     Ok(serde_json::from_slice(&output.stdout)?)
-}
-
-/// A client that did less work measured something else.
-fn check_work(cell: Cell, by_client: &BTreeMap<ClientKind, Vec<Report>>) -> Result<(), Failure> {
-    let mut works = by_client.values().flatten().map(|report| report.work);
-    let first = works.next();
-    match works.find(|work| Some(*work) != first) {
-        Some(other) => Err(format!(
-            "cell {}: the clients did not do the same work: {first:?}, {other:?}",
-            name(cell)
-        )
-        .into()),
-        None => Ok(()),
-    }
 }
 
 fn name(value: impl ValueEnum) -> String {
