@@ -100,3 +100,21 @@ import mcp_resident
 print(sorted({"pydantic", "httpx", "anyio"} & set(sys.modules)))
 """
     assert interpreter(program, fake()).stdout.strip() == "[]"
+
+
+def test_a_host_without_standard_streams_has_servers(fake: Any, tmp_path: Any) -> None:
+    output = tmp_path / "output"
+    done = interpreter(
+        f"""
+for stream in range(3):
+    os.close(stream)
+from mcp_resident import sync
+with sync.load_mcp(config) as source:
+    result = source.tool("s_echo").execute({{"text": "heard"}})
+with open({str(output)!r}, "w") as file:
+    file.write(result.output)
+os._exit(0)
+""",
+        fake(),
+    )
+    assert (done.returncode, output.read_text()) == (0, "heard")

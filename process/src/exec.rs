@@ -1,18 +1,20 @@
-//! One fork and exec: the only way a process of this crate comes to be.
+//! One new process that becomes a program: the only way a process of this crate comes to be.
 //!
 //! It runs `execve` itself instead of leaving that to the standard library, whose `execvp` hands a
 //! file of unknown format to a shell: no shell starts a server, and a program built for another
-//! system must be named as such.
+//! system must be named as such. And it does not copy the host's memory, which the standard library
+//! does for whoever wants a session of their own: a host can be large, and it is held up by that
+//! long afterwards.
 
 use std::{
     ffi::{CString, NulError, OsString, c_char},
+    fs::File,
     io,
     os::{
-        fd::OwnedFd,
-        unix::{ffi::OsStrExt, process::CommandExt},
+        fd::{AsRawFd, OwnedFd, RawFd},
+        unix::ffi::OsStrExt,
     },
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     ptr,
 };
 
@@ -49,45 +51,50 @@ pub(crate) struct Started {
 
 /// Starts the program in a session of its own, and returns once it runs or is known not to.
 pub(crate) fn start(order: &Order) -> Result<Started, SpawnError> {
-    let image = Image::prepare(order)?;
-    let host = std::process::id();
-    let dies_with_parent = order.dies_with_parent;
+    let prepared = Prepared::of(order)?;
+    start_prepared(order, &prepared)
+        .map_err(|source| crate::interpreter::explain(&order.program, &order.directory, source))
+}
 
-    let mut command = Command::new(&order.program);
-    command
-        .current_dir(&order.directory)
-        .stdin(stdio(order.stdin))
-        .stdout(stdio(order.stdout))
-        .stderr(stdio(order.stderr));
-    // SAFETY: the closure runs between fork and exec. It allocates nothing, takes no lock, and
-    // makes only async-signal-safe calls.
-    unsafe {
-        command.pre_exec(move || {
-            leave_session()?;
-            if dies_with_parent {
-                sys::die_with_parent()?;
-                exit_if_orphaned(host);
-            }
-            reset_signals();
-            sys::close_inherited_on_exec();
-            Err(image.execute())
-        });
-    }
-    let mut child = command
-        .spawn()
-        .map_err(|source| crate::interpreter::explain(&order.program, &order.directory, source))?;
+fn start_prepared(order: &Order, prepared: &Prepared) -> io::Result<Started> {
+    let (stdin, host_stdin) = Direction::ToChild.ends(order.stdin)?;
+    let (stdout, host_stdout) = Direction::FromChild.ends(order.stdout)?;
+    let (stderr, host_stderr) = Direction::FromChild.ends(order.stderr)?;
+    let streams = [&stdin, &stdout, &stderr].map(AsRawFd::as_raw_fd);
+    let host = std::process::id();
+    let id = sys::start_process(&|| {
+        prepared
+            .become_program(streams, host, order.dies_with_parent)
+            .raw_os_error()
+            .unwrap_or_default()
+    })?;
     Ok(Started {
-        id: child.id(),
-        stdin: child.stdin.take().map(OwnedFd::from),
-        stdout: child.stdout.take().map(OwnedFd::from),
-        stderr: child.stderr.take().map(OwnedFd::from),
+        id,
+        stdin: host_stdin,
+        stdout: host_stdout,
+        stderr: host_stderr,
     })
 }
 
-fn stdio(stream: Stream) -> Stdio {
-    match stream {
-        Stream::Piped => Stdio::piped(),
-        Stream::Discarded => Stdio::null(),
+#[derive(Clone, Copy)]
+enum Direction {
+    ToChild,
+    FromChild,
+}
+
+impl Direction {
+    /// The child's end of a standard stream, and the host's if there is one.
+    fn ends(self, stream: Stream) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+        if let Stream::Discarded = stream {
+            let null = File::options().read(true).write(true).open("/dev/null")?;
+            return Ok((sys::beyond_standard_streams(null.into())?, None));
+        }
+        let (reader, writer) = io::pipe()?;
+        let (child, host): (OwnedFd, OwnedFd) = match self {
+            Direction::ToChild => (reader.into(), writer.into()),
+            Direction::FromChild => (writer.into(), reader.into()),
+        };
+        Ok((sys::beyond_standard_streams(child)?, Some(host)))
     }
 }
 
@@ -129,9 +136,10 @@ fn reset_signals() {
     }
 }
 
-/// The arguments of `execve`, made before the fork because nothing may be allocated after it.
-struct Image {
+/// All that a new process needs, made beforehand because nothing may be allocated in it.
+struct Prepared {
     program: CString,
+    directory: CString,
     arguments: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     /// What the pointers point into.
@@ -139,12 +147,12 @@ struct Image {
 }
 
 // SAFETY: the pointers lead into heap memory that `_texts` owns and that nothing changes.
-unsafe impl Send for Image {}
+unsafe impl Send for Prepared {}
 // SAFETY: as above.
-unsafe impl Sync for Image {}
+unsafe impl Sync for Prepared {}
 
-impl Image {
-    fn prepare(order: &Order) -> Result<Self, SpawnError> {
+impl Prepared {
+    fn of(order: &Order) -> Result<Self, SpawnError> {
         let program = path_text(&order.program)?;
         let mut arguments = vec![program.clone()];
         for argument in &order.args {
@@ -157,14 +165,31 @@ impl Image {
         }
         Ok(Self {
             program,
+            directory: path_text(&order.directory)?,
             arguments: pointers(&arguments),
             environment: pointers(&environment),
             _texts: arguments.into_iter().chain(environment).collect(),
         })
     }
 
-    /// Returns only when it fails.
-    fn execute(&self) -> io::Error {
+    /// Runs in the new process, which shares the host's memory: it allocates nothing, takes no lock,
+    /// and makes only async-signal-safe calls. Returns only when it fails.
+    fn become_program(&self, streams: [RawFd; 3], host: u32, dies_with_parent: bool) -> io::Error {
+        let prepared = || {
+            take_streams(streams)?;
+            self.enter_directory()?;
+            leave_session()?;
+            if dies_with_parent {
+                sys::die_with_parent()?;
+                exit_if_orphaned(host);
+            }
+            reset_signals();
+            sys::close_inherited_on_exec();
+            Ok(())
+        };
+        if let Err(error) = prepared() {
+            return error;
+        }
         // SAFETY: both lists end with a null pointer, and all texts end with NUL and are alive.
         unsafe {
             libc::execve(
@@ -175,6 +200,25 @@ impl Image {
         };
         io::Error::last_os_error()
     }
+
+    fn enter_directory(&self) -> io::Result<()> {
+        // SAFETY: the path is a NUL-terminated string that lives through the call.
+        if unsafe { libc::chdir(self.directory.as_ptr()) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+}
+
+/// Makes descriptors the standard streams; the copies stay open when the program runs.
+fn take_streams(streams: [RawFd; 3]) -> io::Result<()> {
+    for (stream, number) in streams.into_iter().zip(0..) {
+        // SAFETY: dup2 takes no pointers.
+        if unsafe { libc::dup2(stream, number) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
 fn path_text(path: &Path) -> Result<CString, SpawnError> {

@@ -40,7 +40,12 @@ async fn nothing_is_left_of_an_engine() {
             closed.process.close(TERM).await;
             exited.process.exited().await;
             drop((closed, dropped, exited, keep));
-            assert_eq!((threads(), children()), (vec![], vec![]));
+            assert_eq!(children(), [0; 0]);
+            // A thread that was joined has ended, but Linux may list it for a moment longer. The bound of the test is
+            // the limit of this wait.
+            while !threads().is_empty() {
+                tokio::task::yield_now().await;
+            }
         }
     })
     .await;

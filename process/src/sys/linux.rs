@@ -1,12 +1,17 @@
 //! Linux: pidfd, parent-death signal, /proc.
 
 use std::{
+    ffi::{c_int, c_void},
     io,
     mem::MaybeUninit,
     os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+    sync::atomic::{AtomicI32, Ordering},
 };
 
-use super::{Running, session_of};
+use super::{Running, collect, session_of};
+
+/// How a process ends that became no program; nobody looks at it.
+const FAILED: c_int = 127;
 
 /// A descriptor that becomes readable when the child ends. `None` before Linux 5.3 and where it is
 /// forbidden.
@@ -20,7 +25,64 @@ pub(crate) fn exit_watch(id: u32) -> Option<OwnedFd> {
     Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Called between fork and exec: the child is killed when the thread that created it ends.
+/// Starts a process that runs `child`, which becomes a program, or returns the number of the error why
+/// it did not. Returns when it is known which.
+///
+/// The new process shares this one's memory, and this thread stands still meanwhile, as `posix_spawn`
+/// does it: a copy of the memory, which is thrown away at once, would take as long as the host is large.
+pub(crate) fn start_process(child: &(dyn Fn() -> i32 + Sync)) -> io::Result<u32> {
+    /// A few calls deep, with small frames.
+    const STACK_BYTES: usize = 64 * 1024;
+    const ALIGNMENT: usize = 16;
+
+    struct Start<'c> {
+        child: &'c (dyn Fn() -> i32 + Sync),
+        failure: AtomicI32,
+    }
+
+    extern "C" fn run(start: *mut c_void) -> c_int {
+        // SAFETY: the pointer is the one given to clone below, and its thread waits.
+        let start = unsafe { &*start.cast::<Start<'_>>() };
+        start.failure.store((start.child)(), Ordering::Relaxed);
+        // SAFETY: _exit runs no handlers of the host.
+        unsafe { libc::_exit(FAILED) }
+    }
+
+    let start = Start {
+        child,
+        failure: AtomicI32::new(0),
+    };
+    let mut stack = vec![0_u8; STACK_BYTES];
+    let top = stack.as_mut_ptr_range().end;
+    let top = top.wrapping_sub(top.addr() % ALIGNMENT);
+    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the sets are initialised before they are read. A handler of the host must not run in the
+    // child, which would change the host's memory. The stack outlives the child's use of it, since
+    // CLONE_VFORK lets this thread go on only when the child has a memory of its own or has ended; the
+    // same holds for `start`. The child keeps to what is allowed there, as its caller sees to.
+    let id = unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let id = libc::clone(run, top.cast(), flags, (&raw const start).cast_mut().cast());
+        let error = io::Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+        if id < 0 {
+            return Err(error);
+        }
+        id
+    };
+    match start.failure.into_inner() {
+        0 => Ok(id.unsigned_abs()),
+        failure => {
+            collect(id);
+            Err(io::Error::from_raw_os_error(failure))
+        }
+    }
+}
+
+/// Called in the new process: it is killed when the thread that created it ends.
 pub(crate) fn die_with_parent() -> io::Result<()> {
     // SAFETY: prctl is async-signal-safe, and this option takes no pointers.
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
@@ -29,7 +91,7 @@ pub(crate) fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// Called between fork and exec: descriptors that the host opened without close-on-exec stay in the
+/// Called in the new process: descriptors that the host opened without close-on-exec stay in the
 /// host.
 pub(crate) fn close_inherited_on_exec() {
     const FIRST_AFTER_STANDARD_STREAMS: u32 = 3;

@@ -13,12 +13,16 @@ mod platform;
 #[path = "other_unix.rs"]
 mod platform;
 
+// On Linux its tests alone.
+#[cfg(any(test, not(target_os = "linux")))]
+mod fork;
+
 use std::{
     ffi::CString,
     io,
     mem::MaybeUninit,
     os::{
-        fd::{AsRawFd, BorrowedFd},
+        fd::{AsRawFd, BorrowedFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
     path::Path,
@@ -27,6 +31,10 @@ use std::{
 
 use crate::Exit;
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use fork::start_process;
+#[cfg(target_os = "linux")]
+pub(crate) use platform::start_process;
 pub(crate) use platform::{
     close_inherited_on_exec, die_with_parent, exit_watch, running_processes, send_to_member,
     without_sigpipe,
@@ -80,6 +88,29 @@ fn wait(id: u32, options: i32) -> io::Result<Option<Exit>> {
         (_, libc::CLD_EXITED) => Some(Exit::Code(status)),
         _ => Some(Exit::Signal(status)),
     })
+}
+
+/// A host that closed its own standard streams gets their numbers for new descriptors. The child
+/// must not overwrite one that it still needs.
+pub(crate) fn beyond_standard_streams(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    if descriptor.as_raw_fd() > libc::STDERR_FILENO {
+        return Ok(descriptor);
+    }
+    // The copies that are made on the way are closed at the end.
+    let mut copies = vec![descriptor];
+    loop {
+        let copy = copies[copies.len() - 1].try_clone()?;
+        if copy.as_raw_fd() > libc::STDERR_FILENO {
+            return Ok(copy);
+        }
+        copies.push(copy);
+    }
+}
+
+/// Collects a child that is about to end.
+fn collect(id: libc::pid_t) {
+    // Whatever the error is, there is nothing to collect.
+    let _ = u32::try_from(id).map(|id| wait(id, 0));
 }
 
 /// Signals a process group. The caller makes sure that the id is still in use by its own child.
@@ -212,4 +243,41 @@ fn session_of(id: u32) -> Option<u32> {
     let id = libc::pid_t::try_from(id).ok()?;
     // SAFETY: getsid takes no pointers.
     u32::try_from(unsafe { libc::getsid(id) }).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ffi::CString, ptr};
+
+    use super::*;
+
+    /// What a child does that runs this program.
+    fn exec(program: &str) -> impl Fn() -> i32 + Sync {
+        let program = CString::new(program).unwrap();
+        move || {
+            let arguments = [program.as_ptr(), ptr::null()];
+            // SAFETY: the program's name is alive, and both lists end with a null pointer.
+            unsafe {
+                libc::execve(
+                    program.as_ptr(),
+                    arguments.as_ptr(),
+                    arguments[1..].as_ptr(),
+                )
+            };
+            io::Error::last_os_error()
+                .raw_os_error()
+                .unwrap_or_default()
+        }
+    }
+
+    #[test]
+    fn a_process_becomes_a_program_or_says_why_not() {
+        type Start = fn(&(dyn Fn() -> i32 + Sync)) -> io::Result<u32>;
+        for start in [start_process as Start, fork::start_process] {
+            let id = start(&exec("/bin/true")).unwrap();
+            assert_eq!(wait(id, 0).unwrap(), Some(Exit::Code(0)));
+            let error = start(&exec("/nowhere")).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
+        }
+    }
 }
