@@ -69,6 +69,8 @@ export interface LoadOptions {
   guardian?: boolean
   /** Sends a call again that was running when the connection was lost, when its tool says that this does no harm. */
   replayRepeatableCalls?: boolean
+  /** Checks the arguments of each call with its tool's own schema before anything is sent (SPEC 2.21). */
+  validateArguments?: boolean
   /** How this host introduces itself. */
   clientInfo?: { name: string; version: string }
   /** Whether integers beyond 2^53 in results are `bigint`. Without it they lose digits; `raw` has them in any case. */

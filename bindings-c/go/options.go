@@ -101,6 +101,8 @@ type Options struct {
 	// ReplayRepeatableCalls sends a call again that was running when the connection was lost, when its tool says that this
 	// does no harm.
 	ReplayRepeatableCalls bool `json:"replayRepeatableCalls,omitempty"`
+	// ValidateArguments checks the arguments of each call with its tool's own schema before anything is sent (SPEC 2.21).
+	ValidateArguments bool `json:"validateArguments,omitempty"`
 	// ClientInfo is how this host introduces itself.
 	ClientInfo *ClientInfo `json:"clientInfo,omitempty"`
 }

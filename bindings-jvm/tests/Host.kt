@@ -49,6 +49,7 @@ internal fun options(asked: Map<*, *>): LoadOptions {
             "guardian" -> options.guardian = value as Boolean
             "secretCommands" -> options.secretCommands = value as Boolean
             "replayRepeatableCalls" -> options.replayRepeatableCalls = value as Boolean
+            "validateArguments" -> options.validateArguments = value as Boolean
             "defaultInheritEnv" -> options.defaultInheritEnv = (value as List<*>).map { it as String }
             "expand" -> options.expand = value as String
             "wait" -> if (value is Long) options.waitAtMost = Duration.ofMillis(value) else options.wait = value as String

@@ -22,6 +22,7 @@ export async function whole (signal: AbortSignal): Promise<void> {
     limits: { maxTools: 10 },
     guardian: true,
     replayRepeatableCalls: false,
+    validateArguments: true,
     clientInfo: { name: 'n', version: 'v' },
     bigints: true
   })

@@ -41,6 +41,8 @@ namespace McpResident
         public bool? Guardian { get; set; }
         /// <summary>Sends a call again that was running when the connection was lost, when its tool says that this does no harm.</summary>
         public bool? ReplayRepeatableCalls { get; set; }
+        /// <summary>Checks the arguments of each call with its tool's own schema before anything is sent (SPEC 2.21).</summary>
+        public bool? ValidateArguments { get; set; }
         /// <summary>How this host introduces itself.</summary>
         public string ClientName { get; set; }
         /// <summary>With <see cref="ClientName"/>: its version.</summary>
@@ -62,7 +64,8 @@ namespace McpResident
                 { "secretCommands", SecretCommands },
                 { "limits", Limits },
                 { "guardian", Guardian },
-                { "replayRepeatableCalls", ReplayRepeatableCalls }
+                { "replayRepeatableCalls", ReplayRepeatableCalls },
+                { "validateArguments", ValidateArguments }
             };
             if (ClientName != null) form["clientInfo"] = new Dictionary<string, object> { { "name", ClientName }, { "version", ClientVersion ?? "" } };
             return Json.Write(form);

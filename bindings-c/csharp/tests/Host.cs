@@ -65,6 +65,7 @@ internal static class Host
                 case "guardian": options.Guardian = (bool)value; break;
                 case "secretCommands": options.SecretCommands = (bool)value; break;
                 case "replayRepeatableCalls": options.ReplayRepeatableCalls = (bool)value; break;
+                case "validateArguments": options.ValidateArguments = (bool)value; break;
                 case "defaultInheritEnv": options.DefaultInheritEnv = ((List<object>)value).Cast<string>().ToArray(); break;
                 case "expand": options.Expand = (string)value; break;
                 case "wait":

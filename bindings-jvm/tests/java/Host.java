@@ -82,6 +82,7 @@ public final class Host {
                 case "guardian" -> options.guardian = (Boolean) value;
                 case "secretCommands" -> options.secretCommands = (Boolean) value;
                 case "replayRepeatableCalls" -> options.replayRepeatableCalls = (Boolean) value;
+                case "validateArguments" -> options.validateArguments = (Boolean) value;
                 case "defaultInheritEnv" -> options.defaultInheritEnv = (List<String>) value;
                 case "expand" -> options.expand = (String) value;
                 case "wait" -> {

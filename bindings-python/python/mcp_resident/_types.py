@@ -62,6 +62,7 @@ class Options(TypedDict, total=False):
     guardian: bool | None
     """Whether a host that is killed takes its servers with it. On unless this says no."""
     replay_repeatable_calls: bool | None
+    validate_arguments: bool | None
     """Sends a call again that was running when the connection was lost, when its tool says that this does no harm."""
     client_info: dict[str, str] | None
     """How this host introduces itself: ``name`` and ``version``."""

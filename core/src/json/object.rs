@@ -76,6 +76,12 @@ impl Members {
     }
 }
 
+impl FromIterator<(String, RawJson)> for Members {
+    fn from_iter<T: IntoIterator<Item = (String, RawJson)>>(members: T) -> Self {
+        Self(members.into_iter().collect())
+    }
+}
+
 struct RawMembers;
 
 impl<'de> Visitor<'de> for RawMembers {

@@ -88,7 +88,7 @@ impl Server {
             .member("arguments")
             .map_or_else(Arguments::none, Arguments::from);
         match given.to_object() {
-            Ok(object) => Call::new(self, tool, context).result(&object).await,
+            Ok(object) => Call::new(self, tool, context).result(object).await,
             Err(reason) => {
                 tool.failed(CallError::new(FailureKind::Arguments, Executed::No, reason))
             }

@@ -35,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) cache: Option<ListingCache>,
     pub(crate) guardian: bool,
     pub(crate) replay_repeatable_calls: bool,
+    pub(crate) validate_arguments: bool,
     /// Cancelled by close: ends attempts and waits at once.
     pub(crate) closing: CancellationToken,
     /// Cancelled when a close takes too long: what is left is let go, and so killed.

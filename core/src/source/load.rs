@@ -101,6 +101,7 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         cache: options.cache_dir.clone().map(ListingCache::new),
         guardian: options.guardian.unwrap_or(true),
         replay_repeatable_calls: options.replay_repeatable_calls,
+        validate_arguments: options.validate_arguments,
         closing: CancellationToken::new(),
         overdue: CancellationToken::new(),
         tasks: TaskTracker::new(),

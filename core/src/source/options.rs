@@ -65,6 +65,9 @@ pub struct LoadOptions {
     /// Sends a call again that was running when the connection was lost, when its tool says that
     /// this does no harm (`readOnlyHint`, `idempotentHint`).
     pub replay_repeatable_calls: bool,
+    /// Checks the arguments of each call with its tool's own schema before anything is sent, and leaves out nulls of
+    /// optional properties that the schema refuses.
+    pub validate_arguments: bool,
     /// Connects everything once, unfiltered, to list it.
     pub(super) inventory: bool,
     /// How this host introduces itself to servers.

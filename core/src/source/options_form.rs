@@ -3,7 +3,7 @@
 //! | key | value |
 //! |---|---|
 //! | `autoRestart` | `true`, `false`, or `{"maxRetries": count, "backoffMs": milliseconds}`, both optional |
-//! | `liveToolList`, `resident`, `guardian`, `replayRepeatableCalls` | `true` or `false` |
+//! | `liveToolList`, `resident`, `guardian`, `replayRepeatableCalls`, `validateArguments` | `true` or `false` |
 //! | `defaultInheritEnv` | list of names |
 //! | `expand` | `"headers"` or `"all"` |
 //! | `wait` | `"all"`, `"ready"`, `"none"`, or milliseconds |
@@ -27,7 +27,7 @@ use crate::config::{AutoRestart, ExpandMode, FixedEnvironment, LimitOverrides};
 use crate::error::{Error, ErrorKind};
 use crate::server::ShellCommandRunner;
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "autoRestart",
     "baseDir",
     "cacheDir",
@@ -41,6 +41,7 @@ const KEYS: [&str; 14] = [
     "replayRepeatableCalls",
     "resident",
     "secretCommands",
+    "validateArguments",
     "wait",
 ];
 
@@ -92,6 +93,7 @@ fn set(options: &mut LoadOptions, key: &str, value: &Value) -> Result<(), Expect
         "resident" => options.resident = switch(value)?,
         "guardian" => options.guardian = Some(switch(value)?),
         "replayRepeatableCalls" => options.replay_repeatable_calls = switch(value)?,
+        "validateArguments" => options.validate_arguments = switch(value)?,
         "defaultInheritEnv" => options.default_inherit_env = Some(texts(value)?),
         "expand" => options.expand = Some(expand(value)?),
         "wait" => options.wait = wait(value)?,
@@ -246,7 +248,7 @@ mod tests {
     fn every_key_is_read() {
         let options = options(
             r#"{"autoRestart": {"maxRetries": 2.0, "backoffMs": 10}, "liveToolList": true, "resident": true,
-                "guardian": false, "replayRepeatableCalls": true, "defaultInheritEnv": ["A"], "expand": "all",
+                "guardian": false, "replayRepeatableCalls": true, "validateArguments": true, "defaultInheritEnv": ["A"], "expand": "all",
                 "wait": 250, "baseDir": "/b", "cacheDir": "/c", "environment": {"A": "1"}, "secretCommands": true,
                 "limits": {"maxTools": 7}, "clientInfo": {"name": "n", "version": "v"}}"#,
         )
@@ -259,7 +261,7 @@ mod tests {
             })
         );
         assert_eq!(options.live_tool_list, Some(true));
-        assert!(options.resident && options.replay_repeatable_calls);
+        assert!(options.resident && options.replay_repeatable_calls && options.validate_arguments);
         assert_eq!(options.guardian, Some(false));
         assert_eq!(options.default_inherit_env, Some(vec!["A".to_owned()]));
         assert_eq!(options.expand, Some(ExpandMode::All));

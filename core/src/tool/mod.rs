@@ -1,5 +1,6 @@
 //! Tools as a host sees them: one uniform [`Tool`], whatever its server is.
 
+mod argument_rules;
 mod arguments;
 mod definition;
 mod render;

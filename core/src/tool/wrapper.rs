@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use tokio_util::sync::CancellationToken;
 
+use super::argument_rules::ArgumentRules;
 use super::definition::{ToolDefinition, model_schema};
 use super::{Arguments, ToolResult};
 use crate::error::{CallError, Executed, FailureKind};
@@ -79,6 +80,7 @@ pub struct Tool {
     server: Arc<str>,
     definition: ToolDefinition,
     schema: OnceLock<RawJson>,
+    argument_rules: OnceLock<ArgumentRules>,
     backend: Arc<dyn Backend>,
 }
 
@@ -94,6 +96,7 @@ impl Tool {
             server,
             definition,
             schema: OnceLock::new(),
+            argument_rules: OnceLock::new(),
             backend,
         }
     }
@@ -174,6 +177,18 @@ impl Tool {
                 self.failed(CallError::new(FailureKind::Arguments, Executed::No, reason))
             }
         }
+    }
+
+    /// What its arguments are checked with; made when it is first needed, and then what of the schema cannot be used is
+    /// reported.
+    pub(crate) fn argument_rules(&self, report: impl FnMut(String)) -> &ArgumentRules {
+        self.argument_rules.get_or_init(|| {
+            let mut rules = ArgumentRules::of(&self.definition.input_schema);
+            std::mem::take(&mut rules.left_out)
+                .into_iter()
+                .for_each(report);
+            rules
+        })
     }
 
     pub(crate) fn definition(&self) -> &ToolDefinition {

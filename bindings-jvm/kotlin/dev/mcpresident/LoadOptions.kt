@@ -24,6 +24,7 @@ import java.util.concurrent.CompletionStage
  * @property limits limits by the keys of SPEC section 4; the unit is in the key's name
  * @property guardian whether a host that is killed takes its servers with it; on unless this says no
  * @property replayRepeatableCalls sends a call again that was running when the connection was lost, when its tool says that this does no harm
+ * @property validateArguments checks the arguments of each call with its tool's own schema before anything is sent (SPEC 2.21)
  * @property clientName how this host introduces itself
  * @property clientVersion with [clientName]: its version
  */
@@ -45,6 +46,7 @@ public class LoadOptions @JvmOverloads constructor(
     @JvmField public var limits: Map<String, Long>? = null,
     @JvmField public var guardian: Boolean? = null,
     @JvmField public var replayRepeatableCalls: Boolean? = null,
+    @JvmField public var validateArguments: Boolean? = null,
     @JvmField public var clientName: String? = null,
     @JvmField public var clientVersion: String? = null,
 ) {
@@ -64,6 +66,7 @@ public class LoadOptions @JvmOverloads constructor(
             "limits" to limits,
             "guardian" to guardian,
             "replayRepeatableCalls" to replayRepeatableCalls,
+            "validateArguments" to validateArguments,
             "clientInfo" to clientName?.let { mapOf("name" to it, "version" to (clientVersion ?: "")) },
         ),
     )

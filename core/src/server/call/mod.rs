@@ -20,6 +20,7 @@ use crate::connection::{
     Connection, Deadlines, ReplyError, RequestError, RequestOptions, read_result,
 };
 use crate::error::{CallError, Executed, FailureKind};
+use crate::event::EventKind;
 use crate::json::RawJson;
 use crate::tool::{Backend, CallContext, Tool, ToolResult, render};
 use crate::transport::RequestFailure;
@@ -30,7 +31,7 @@ impl Backend for Server {
         if tool.definition().is_placeholder {
             self.call_placeholder(tool, &arguments, context).await
         } else {
-            Call::new(self, tool, context).result(&arguments).await
+            Call::new(self, tool, context).result(arguments).await
         }
     }
 }
@@ -61,11 +62,31 @@ impl<'a> Call<'a> {
     }
 
     /// Runs the call to its end, whatever that is.
-    pub(super) async fn result(&self, arguments: &RawJson) -> ToolResult {
-        match self.run(arguments).await {
-            Ok(result) => result,
-            Err(error) => self.tool.failed(error),
+    pub(super) async fn result(&self, arguments: RawJson) -> ToolResult {
+        let done = match self.checked(arguments) {
+            Ok(arguments) => self.run(&arguments).await,
+            Err(error) => Err(error),
+        };
+        done.unwrap_or_else(|error| self.tool.failed(error))
+    }
+
+    /// The arguments as they are sent, when the host wants them checked.
+    fn checked(&self, arguments: RawJson) -> Result<RawJson, CallError> {
+        let shared = &self.server.spec().shared;
+        if !shared.validate_arguments {
+            return Ok(arguments);
         }
+        let rules = self.tool.argument_rules(|reason| {
+            let tool = self.tool.server_tool().to_owned();
+            let generation = self.server.look(|now| now.generation);
+            let diagnostic = EventKind::ToolDiagnostic { tool, reason };
+            shared
+                .events
+                .push(&self.server.spec().name, generation, diagnostic);
+        });
+        rules
+            .check(arguments)
+            .map_err(|reason| CallError::new(FailureKind::Arguments, Executed::No, reason))
     }
 
     /// Sends the call once; again only when the server refused it unrun because it did not know the
