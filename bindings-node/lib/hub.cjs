@@ -60,14 +60,11 @@ function whenAborted (signal, then) {
 }
 
 /** Takes what has arrived. Called by the native half, and once for all that is ready. */
-function take () {
-  let batch
-  do {
-    batch = queue.take()
-    for (let place = 0; place < batch.length; place += kinds.STRIDE) {
-      hand(batch[place], batch[place + 1], batch[place + 2], batch[place + 3])
-    }
-  } while (batch.length === kinds.STRIDE * kinds.BATCH)
+function take (batch) {
+  for (let place = 0; place < batch.length; place += kinds.STRIDE) {
+    hand(batch[place], batch[place + 1], batch[place + 2], batch[place + 3])
+  }
+  if (batch.length === kinds.STRIDE * kinds.BATCH) take(queue.take())
 }
 
 function hand (kind, id, first, second) {

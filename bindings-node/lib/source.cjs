@@ -70,26 +70,26 @@ class McpSource {
 
   async start (server, { signal } = {}) {
     signal?.throwIfAborted()
-    await hub.outcome(guarded(() => this.#native.start(hub.queue, server)), signal)
+    await hub.outcome(guarded(() => this.#native.start(server)), signal)
   }
 
   async stop (server) {
-    await hub.outcome(guarded(() => this.#native.stop(hub.queue, server)))
+    await hub.outcome(guarded(() => this.#native.stop(server)))
   }
 
   async restart (server, { signal } = {}) {
     signal?.throwIfAborted()
-    await hub.outcome(guarded(() => this.#native.restart(hub.queue, server)), signal)
+    await hub.outcome(guarded(() => this.#native.restart(server)), signal)
   }
 
   async refresh (server) {
-    await hub.outcome(guarded(() => this.#native.refresh(hub.queue, server)))
+    await hub.outcome(guarded(() => this.#native.refresh(server)))
   }
 
   async waitFor (server, states, timeout, { signal } = {}) {
     signal?.throwIfAborted()
     const wanted = typeof states === 'string' ? [states] : [...states]
-    return hub.outcome(guarded(() => this.#native.waitFor(hub.queue, server, wanted, timeout)), signal)
+    return hub.outcome(guarded(() => this.#native.waitFor(server, wanted, timeout)), signal)
   }
 
   onStateChange (observer) {
@@ -105,7 +105,7 @@ class McpSource {
   }
 
   async close () {
-    await hub.outcome(guarded(() => this.#native.close(hub.queue)))
+    await hub.outcome(guarded(() => this.#native.close()))
     for (const subscription of this.#subscriptions) hub.observers.delete(subscription)
     this.#subscriptions.clear()
     hub.asking.delete(this.#load)
@@ -116,7 +116,7 @@ class McpSource {
   }
 
   #observe (interest, observer) {
-    const subscription = guarded(() => this.#native.subscribe(hub.queue, interest))
+    const subscription = guarded(() => this.#native.subscribe(interest))
     // With the source: while it is observed it is not collected, which would close it.
     hub.observers.set(subscription, { observer, source: this })
     this.#subscriptions.add(subscription)

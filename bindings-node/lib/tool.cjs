@@ -50,7 +50,7 @@ class Tool {
   execute (args, { signal, timeout, onProgress } = {}) {
     return new Promise((resolve, reject) => {
       const given = typeof args === 'string' || args === undefined ? args : json.stringify(args)
-      const operation = guarded(() => this.#native.execute(hub.queue, given, timeout, onProgress !== undefined))
+      const operation = guarded(() => this.#native.execute(given, timeout, onProgress !== undefined))
       const stop = signal && hub.whenAborted(signal, () => hub.queue.cancel(operation))
       if (onProgress !== undefined) hub.progress.set(operation, onProgress)
       hub.begin(operation, (kind, output, rest) => {

@@ -1,9 +1,12 @@
 //! A batch of deliveries as one flat array: kind, id, and two values that depend on the kind.
 
+use std::sync::Arc;
+
+use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::{RawJson, ToolResult};
 use mcp_resident_facade::{Delivery, Outcome};
-use napi::Env;
-use napi::bindgen_prelude::{Array, JavaScriptClassExt, Result, ToNapiValue};
+use napi::bindgen_prelude::{Array, JavaScriptClassExt, Result, ToNapiValue, TypeName};
+use napi::{Env, ValueType, sys};
 use napi_derive::napi;
 
 use crate::error::{number, text};
@@ -50,27 +53,50 @@ impl LongText {
     }
 }
 
-/// The array of a batch.
-pub(crate) fn array(env: &Env, deliveries: Vec<Delivery>) -> Result<Array<'_>> {
-    let length = u32::try_from(deliveries.len() * STRIDE).unwrap_or(u32::MAX);
-    let mut batch = Batch {
-        env,
-        array: env.create_array(length)?,
-        place: 0,
-    };
-    for delivery in deliveries {
-        batch.add(delivery)?;
-    }
-    Ok(batch.array)
+/// What has arrived, which becomes an array when it is handed to JavaScript.
+#[derive(Default)]
+pub struct Batch {
+    pub(crate) deliveries: Vec<Delivery>,
+    /// Where it arrived.
+    pub(crate) queue: Option<Arc<facade::Queue>>,
 }
 
-struct Batch<'env> {
+impl TypeName for Batch {
+    fn type_name() -> &'static str {
+        "Array"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::Object
+    }
+}
+
+impl ToNapiValue for Batch {
+    unsafe fn to_napi_value(env: sys::napi_env, batch: Self) -> Result<sys::napi_value> {
+        let env_of_batch = Env::from_raw(env);
+        let length = u32::try_from(batch.deliveries.len() * STRIDE).unwrap_or(u32::MAX);
+        let mut writer = Writer {
+            env: &env_of_batch,
+            array: env_of_batch.create_array(length)?,
+            place: 0,
+            queue: batch.queue,
+        };
+        for delivery in batch.deliveries {
+            writer.add(delivery)?;
+        }
+        // SAFETY: the environment is the one that this was called with, on its thread.
+        unsafe { Array::to_napi_value(env, writer.array) }
+    }
+}
+
+struct Writer<'env> {
     env: &'env Env,
     array: Array<'env>,
     place: u32,
+    queue: Option<Arc<facade::Queue>>,
 }
 
-impl Batch<'_> {
+impl Writer<'_> {
     fn add(&mut self, delivery: Delivery) -> Result<()> {
         match delivery {
             Delivery::Completed { operation, outcome } => self.completed(operation, outcome),
@@ -100,7 +126,10 @@ impl Batch<'_> {
         match outcome {
             Outcome::Called(result) => self.called(operation, &result),
             Outcome::Loaded(Ok(source)) => {
-                let source = Source { source }.into_instance(self.env)?;
+                let Some(queue) = self.queue.clone() else {
+                    return Ok(());
+                };
+                let source = Source { source, queue }.into_instance(self.env)?;
                 self.put(Kind::Loaded, operation, source, ())
             }
             Outcome::Done(Ok(())) => self.put(Kind::Done, operation, (), ()),

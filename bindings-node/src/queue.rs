@@ -1,16 +1,15 @@
 //! The queue of one JavaScript environment.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::Error;
 use mcp_resident_facade::{LoadRequest, answer_from_json};
-use napi::Env;
-use napi::bindgen_prelude::{Array, Function, Result};
+use napi::bindgen_prelude::{Function, Result};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 
-use crate::deliveries;
+use crate::deliveries::Batch;
 use crate::error::{id, number, thrown};
 
 /// Deliveries that are taken in one go.
@@ -24,25 +23,33 @@ pub struct Queue {
 
 #[napi]
 impl Queue {
-    /// `wake` is called on the environment's thread when something has arrived. It does not keep the process alive.
+    /// `wake` is called on the environment's thread with what has arrived. It does not keep the process alive.
     #[napi(constructor)]
-    pub fn new(wake: Function<'_, (), ()>) -> Result<Self> {
+    pub fn new(wake: Function<'_, Batch, ()>) -> Result<Self> {
+        let made: Arc<OnceLock<Weak<facade::Queue>>> = Arc::default();
+        let woken = Arc::clone(&made);
         let wake = wake
-            .build_threadsafe_function()
+            .build_threadsafe_function::<()>()
             .weak::<true>()
             .callee_handled::<false>()
-            .build()?;
+            // The batch goes along with the call: who is woken need not ask for it.
+            .build_callback(move |_| {
+                let queue = woken.get().and_then(Weak::upgrade);
+                Ok(queue.map_or_else(Batch::default, |queue| batch(&queue)))
+            })?;
         let queue = facade::Queue::with_waker(move || {
             // An environment that is going away takes no more calls.
             wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         });
+        // Only set here.
+        let _ = made.set(Arc::downgrade(&queue));
         Ok(Self { queue })
     }
 
-    /// What has arrived, as a flat array; take until it comes back with less than a full batch.
+    /// What has arrived since; take until it comes back with less than a full batch.
     #[napi]
-    pub fn take<'env>(&self, env: &'env Env) -> Result<Array<'env>> {
-        deliveries::array(env, self.queue.take(BATCH))
+    pub fn take(&self) -> Batch {
+        batch(&self.queue)
     }
 
     /// Whether the operation was running.
@@ -84,6 +91,14 @@ impl Queue {
         let operation = request(&config, is_path, &options, asks)
             .and_then(|request| facade::inventory(&self.queue, request));
         operation.map(number).map_err(|error| thrown(&error))
+    }
+}
+
+/// The sources of a queue hold it, so that whatever they start arrives there.
+fn batch(queue: &Arc<facade::Queue>) -> Batch {
+    Batch {
+        deliveries: queue.take(BATCH),
+        queue: Some(Arc::clone(queue)),
     }
 }
 

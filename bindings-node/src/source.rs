@@ -9,13 +9,14 @@ use napi::bindgen_prelude::Result;
 use napi_derive::napi;
 
 use crate::error::{id, number, text, thrown};
-use crate::queue::Queue;
 use crate::tool::Tool;
 
 /// The servers of a configuration.
 #[napi]
 pub struct Source {
     pub(crate) source: Arc<facade::Source>,
+    /// Where its outcomes and events arrive.
+    pub(crate) queue: Arc<facade::Queue>,
 }
 
 #[napi]
@@ -34,6 +35,7 @@ impl Source {
             .iter()
             .map(|tool| Tool {
                 tool: Arc::clone(tool),
+                queue: Arc::clone(&self.queue),
             })
             .collect()
     }
@@ -91,62 +93,53 @@ impl Source {
 
     /// Connects a server.
     #[napi]
-    pub fn start(&self, queue: &Queue, server: String) -> Result<f64> {
-        begun(self.source.start(&queue.queue, &server))
+    pub fn start(&self, server: String) -> Result<f64> {
+        begun(self.source.start(&self.queue, &server))
     }
 
     /// Disconnects a server.
     #[napi]
-    pub fn stop(&self, queue: &Queue, server: String) -> Result<f64> {
-        begun(self.source.stop(&queue.queue, &server))
+    pub fn stop(&self, server: String) -> Result<f64> {
+        begun(self.source.stop(&self.queue, &server))
     }
 
     /// Disconnects a server and connects it again.
     #[napi]
-    pub fn restart(&self, queue: &Queue, server: String) -> Result<f64> {
-        begun(self.source.restart(&queue.queue, &server))
+    pub fn restart(&self, server: String) -> Result<f64> {
+        begun(self.source.restart(&self.queue, &server))
     }
 
     /// Lists a server's tools again, or all.
     #[napi]
-    pub fn refresh(&self, queue: &Queue, server: Option<String>) -> Result<f64> {
-        begun(self.source.refresh(&queue.queue, server.as_deref()))
+    pub fn refresh(&self, server: Option<String>) -> Result<f64> {
+        begun(self.source.refresh(&self.queue, server.as_deref()))
     }
 
     /// Waits until a server is in one of the states.
     #[napi]
-    pub fn wait_for(
-        &self,
-        queue: &Queue,
-        server: String,
-        states: Vec<String>,
-        timeout_ms: f64,
-    ) -> Result<f64> {
+    pub fn wait_for(&self, server: String, states: Vec<String>, timeout_ms: f64) -> Result<f64> {
         let states: std::result::Result<Vec<State>, _> =
             states.iter().map(|name| name.parse()).collect();
         let states = states.map_err(|unknown| napi::Error::from_reason(unknown.to_string()))?;
         let timeout = milliseconds(timeout_ms);
-        begun(
-            self.source
-                .wait_for(&queue.queue, &server, &states, timeout),
-        )
+        begun(self.source.wait_for(&self.queue, &server, &states, timeout))
     }
 
     /// Disconnects every server.
     #[napi]
-    pub fn close(&self, queue: &Queue) -> Result<f64> {
-        begun(self.source.close(&queue.queue))
+    pub fn close(&self) -> Result<f64> {
+        begun(self.source.close(&self.queue))
     }
 
-    /// Events of `interest` (`events`, `states`, `tools`) arrive in `queue` from now on.
+    /// Events of `interest` (`events`, `states`, `tools`) arrive from now on.
     #[napi]
-    pub fn subscribe(&self, queue: &Queue, interest: String) -> Result<f64> {
+    pub fn subscribe(&self, interest: String) -> Result<f64> {
         let interest = match interest.as_str() {
             "states" => Interest::States,
             "tools" => Interest::Tools,
             _ => Interest::Everything,
         };
-        begun(self.source.subscribe(&queue.queue, interest))
+        begun(self.source.subscribe(&self.queue, interest))
     }
 
     /// Ends a subscription.

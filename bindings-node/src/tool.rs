@@ -9,12 +9,13 @@ use napi::bindgen_prelude::Result;
 use napi_derive::napi;
 
 use crate::error::{number, thrown};
-use crate::queue::Queue;
 
 /// One tool of a source.
 #[napi]
 pub struct Tool {
     pub(crate) tool: Arc<facade::Tool>,
+    /// Where the outcomes of its calls arrive.
+    pub(crate) queue: Arc<facade::Queue>,
 }
 
 #[napi]
@@ -50,18 +51,17 @@ impl Tool {
         schema.map(RawJson::as_str)
     }
 
-    /// Starts a call whose outcome arrives in `queue`.
+    /// Starts a call whose outcome arrives in the source's queue.
     #[napi]
     pub fn execute(
         &self,
-        queue: &Queue,
         given: Option<String>,
         timeout_ms: Option<f64>,
         progress: bool,
     ) -> Result<f64> {
         let options = CallOptions::new(timeout_ms, progress);
         let arguments = given.map_or_else(Arguments::none, Arguments::from);
-        let operation = self.tool.execute(&queue.queue, arguments, options);
+        let operation = self.tool.execute(&self.queue, arguments, options);
         operation.map(number).map_err(|error| thrown(&error))
     }
 }
