@@ -149,3 +149,38 @@ fn a_change_of_nothing_is_reported() {
         Some(&"changes a server that no lower layer has; give it command or url")
     );
 }
+
+#[test]
+fn each_field_is_explained_by_the_layer_that_it_comes_from() {
+    let config = over_user(
+        r#"{"mcpServers": {
+            "files": {"exposure": "hidden",
+                "enabled": false},
+            "off": {"enabled": true}
+        }}"#,
+    );
+    let explained = |name: &str| -> Vec<String> {
+        let origin = &server(&config, name).origin;
+        let fields = origin.explain().into_iter();
+        fields
+            .map(|(field, at)| format!("{field} {}:{}", at.source.unwrap(), at.position))
+            .collect()
+    };
+    assert_eq!(
+        explained("files"),
+        [
+            "command user.json:2:15",
+            "args user.json:2:35",
+            "args[0] user.json:2:44",
+            "env user.json:2:51",
+            "env.K user.json:2:59",
+            "enabled project.json:3:17",
+            "exposure project.json:2:23",
+        ]
+    );
+    // What the lower layer said of it is of no account any more.
+    assert_eq!(
+        explained("off"),
+        ["command user.json:3:13", "enabled project.json:4:21"]
+    );
+}

@@ -177,8 +177,11 @@ impl Checked<'_> {
         let source = definition.and_then(|definition| definition.origin.source.as_deref());
         let fields: BTreeMap<&str, Place> = definition
             .into_iter()
-            .flat_map(|definition| &definition.origin.fields)
-            .map(|(field, position)| (field.as_str(), Place::new(source, Some(*position))))
+            .flat_map(|definition| definition.origin.explain())
+            .map(|(field, origin)| {
+                let position = Some(origin.position);
+                (field, Place::new(origin.source.as_deref(), position))
+            })
             .collect();
         let place = match (definition, &self.problem) {
             (Some(definition), _) => Place::new(source, definition.origin.entry),
@@ -224,19 +227,17 @@ impl Checked<'_> {
     }
 }
 
-/// Where each field was written, in the order of the file.
+/// Where each field was written, in the order of the file; what the other file changed comes last.
 fn origins(definition: &ServerDefinition) -> Vec<String> {
-    let origin = &definition.origin;
-    let mut fields: Vec<_> = origin.fields.iter().collect();
-    fields.sort_by_key(|(_, position)| **position);
+    let fields = definition.origin.explain();
     let width = fields.iter().map(|(field, _)| field.chars().count()).max();
     let width = width.unwrap_or_default();
-    let source = origin.source.as_deref().unwrap_or_default();
     fields
         .into_iter()
-        .map(|(field, position)| {
+        .map(|(field, origin)| {
             let field = field.escape_debug().to_string();
-            format!("{field:width$}  {source}:{position}")
+            let source = origin.source.unwrap_or_default();
+            format!("{field:width$}  {source}:{}", origin.position)
         })
         .collect()
 }

@@ -266,9 +266,48 @@ pub struct Origin {
     pub entry: Option<Position>,
     /// The keys inside it: `command`, `args[0]`, `env.TOKEN`.
     pub fields: BTreeMap<String, Position>,
+    /// The fields that an upper layer changed without restating the entry, with where it did.
+    pub changed: BTreeMap<String, FieldOrigin>,
+}
+
+/// Where one field was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldOrigin {
+    /// The file, or the name the host gave the text.
+    pub source: Option<String>,
+    /// The key.
+    pub position: Position,
 }
 
 impl Origin {
+    /// Each field with where its value comes from, in the order of the entry; what upper layers changed comes last.
+    #[must_use]
+    pub fn explain(&self) -> Vec<(&str, FieldOrigin)> {
+        let mut own: Vec<_> = self
+            .fields
+            .iter()
+            .filter(|(field, _)| !self.is_changed(field))
+            .collect();
+        own.sort_by_key(|(_, position)| **position);
+        let own = own.into_iter().map(|(field, position)| {
+            let source = self.source.clone();
+            let position = *position;
+            (field.as_str(), FieldOrigin { source, position })
+        });
+        let changed = self.changed.iter();
+        own.chain(changed.map(|(field, origin)| (field.as_str(), origin.clone())))
+            .collect()
+    }
+
+    /// Whether an upper layer changed this field, or what it is in.
+    fn is_changed(&self, field: &str) -> bool {
+        let outer = field.split(['.', '[']).next().unwrap_or(field);
+        self.changed.contains_key(outer)
+            // Two spellings of one choice.
+            || (field == "disabled" && self.changed.contains_key("enabled"))
+            || (field == "enabled" && self.changed.contains_key("disabled"))
+    }
+
     /// The place of a field, else of what it is in, else of the entry.
     #[must_use]
     pub fn position(&self, field: &str) -> Option<Position> {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::definition::{AutoRestart, Exposure, Lazy, Protocol, ServerDefinition, ToolFilter};
+use super::definition::{
+    AutoRestart, Exposure, Lazy, Origin, Protocol, ServerDefinition, ToolFilter,
+};
 use super::document::{Member, Node, NodeValue};
 use super::expand::ExpandMode;
 use super::fields::{Field, Fields};
@@ -60,6 +62,8 @@ pub struct Adjustment {
     pub exposure: Option<Exposure>,
     /// The same by name pattern.
     pub tool_exposure: Option<Vec<(String, Exposure)>>,
+    /// Where these were written.
+    pub origin: Origin,
 }
 
 /// Reads the entry as a whole server.
@@ -136,6 +140,7 @@ pub(crate) fn read_adjustment(mut fields: Fields) -> Result<Option<Adjustment>, 
         enabled: read_enabled(&mut fields, &mut Vec::new())?,
         exposure: fields.word("exposure", EXPOSURES)?,
         tool_exposure: read_tool_exposure(&mut fields)?,
+        origin: fields.origin,
     }))
 }
 

@@ -4,6 +4,7 @@
 //! configured for another. Only what says nothing about what is started can be changed without restating the entry.
 //! Whether a layer is trusted is not decided here.
 
+use super::definition::FieldOrigin;
 use super::entry::Adjustment;
 use super::parse::{ParsedConfig, ServerEntry};
 use super::problem::ConfigProblem;
@@ -63,6 +64,15 @@ fn adjust(below: &mut ServerEntry, adjustment: Adjustment) {
     if let Some(tool_exposure) = adjustment.tool_exposure {
         definition.tool_exposure = tool_exposure;
     }
+    let source = adjustment.origin.source;
+    let fields = adjustment.origin.fields.into_iter();
+    definition
+        .origin
+        .changed
+        .extend(fields.map(|(field, position)| {
+            let source = source.clone();
+            (field, FieldOrigin { source, position })
+        }));
 }
 
 fn without_effect(mut problem: ConfigProblem, below: &ServerEntry) -> ConfigProblem {

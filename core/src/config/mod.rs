@@ -82,7 +82,7 @@ mod transport;
 mod url;
 
 pub use definition::{
-    AutoRestart, Exposure, Lazy, Origin, Protocol, RemoteDefinition, ServerDefinition,
+    AutoRestart, Exposure, FieldOrigin, Lazy, Origin, Protocol, RemoteDefinition, ServerDefinition,
     StdioDefinition, ToolFilter, Transport,
 };
 pub use entry::Adjustment;
