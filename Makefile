@@ -59,6 +59,10 @@ real-servers: ## Install the real servers that tests call, into .tools
 bench: ## Measure against a bare rmcp client, in release (ARGS="..." instead of all)
 	$(CARGO) run $(LOCKED) --release --package mcp-resident-bench -- $(or $(ARGS),all)
 
+.PHONY: bench-languages
+bench-languages: ## Measure the Python and Node packages against the official SDKs, in release (ARGS="..." for options)
+	scripts/bench-languages $(ARGS)
+
 .PHONY: clean
 clean: ## Remove what was built and installed
 	$(CARGO) clean

@@ -12,33 +12,37 @@ const LARGE_TEXT_BYTES = 10 * 1024 * 1024
 /** One call in this many is made before the clocks start. */
 const WARM_UP_PART = 10
 
-/** Each opens servers and gives `call(place, tool)`, the number of all tools, and `close`. */
+/** Each imports a library, and gives what opens servers: `call(place, tool)`, the number of all tools, and `close`. */
 const libraries = {
   /** This library with its defaults. */
-  async ours (servers) {
+  async ours () {
     const { loadMcp } = await import('mcp-resident')
-    const source = await loadMcp({ mcpServers: Object.fromEntries(servers.map((server, place) => [`s${place}`, server])) })
-    return {
-      tools: source.tools.length,
-      call (place, name) {
-        const tool = source.tool(`s${place}_${name}`)
-        return async (args) => (await tool.execute(args)).output
-      },
-      close: () => source.close()
-    }
+    return (servers) => own(loadMcp, servers)
   },
 
-  async client2 (servers) {
+  async client2 () {
     const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
     const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
-    return official(Client, StdioClientTransport, StreamableHTTPClientTransport, servers)
+    return (servers) => official(Client, StdioClientTransport, StreamableHTTPClientTransport, servers)
   },
 
-  async sdk1 (servers) {
+  async sdk1 () {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
     const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js')
     const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js')
-    return official(Client, StdioClientTransport, StreamableHTTPClientTransport, servers)
+    return (servers) => official(Client, StdioClientTransport, StreamableHTTPClientTransport, servers)
+  }
+}
+
+async function own (loadMcp, servers) {
+  const source = await loadMcp({ mcpServers: Object.fromEntries(servers.map((server, place) => [`s${place}`, server])) })
+  return {
+    tools: source.tools.length,
+    call (place, name) {
+      const tool = source.tool(`s${place}_${name}`)
+      return async (args) => (await tool.execute(args)).output
+    },
+    close: () => source.close()
   }
 }
 
@@ -117,4 +121,4 @@ const kinds = {
 }
 
 const [library, work] = [process.argv[2], JSON.parse(process.argv[3])]
-console.log(JSON.stringify(await kinds[work.do](libraries[library], work)))
+console.log(JSON.stringify(await kinds[work.do](await libraries[library](), work)))

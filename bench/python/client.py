@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
-import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,11 +23,14 @@ LARGE_TEXT_BYTES = 10 * 1024 * 1024
 WARM_UP_PART = 10
 
 
-@contextlib.asynccontextmanager
-async def ours(servers: Sequence[dict[str, Any]]):
+def ours() -> Any:
     """This library with its defaults."""
     import mcp_resident
 
+    return contextlib.asynccontextmanager(functools.partial(_ours, mcp_resident))
+
+
+async def _ours(mcp_resident: Any, servers: Sequence[dict[str, Any]]):
     config = {"mcpServers": {f"s{place}": server for place, server in enumerate(servers)}}
     async with await mcp_resident.load_mcp(config) as source:
 
@@ -42,23 +45,26 @@ async def ours(servers: Sequence[dict[str, Any]]):
         yield caller, len(source.tools)
 
 
-@contextlib.asynccontextmanager
-async def mcp(servers: Sequence[dict[str, Any]]):
+def mcp() -> Any:
     """The official SDK: a session for each server, all opened at once, and their tools listed."""
-    from mcp import ClientSession, StdioServerParameters
+    import mcp as sdk
     from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
+    return contextlib.asynccontextmanager(functools.partial(_mcp, sdk, stdio_client, streamable_http_client))
+
+
+async def _mcp(sdk: Any, stdio: Any, http: Any, servers: Sequence[dict[str, Any]]):
     # A session must be closed by the task that opened it.
     close = asyncio.Event()
 
     async def hold(server: dict[str, Any], ready: asyncio.Future[Any]) -> None:
         if "url" in server:
-            transport = streamable_http_client(server["url"])
+            transport = http(server["url"])
         else:
-            transport = stdio_client(StdioServerParameters(command=server["command"], args=server["args"]))
+            transport = stdio(sdk.StdioServerParameters(command=server["command"], args=server["args"]))
         try:
-            async with transport as streams, ClientSession(streams[0], streams[1]) as session:
+            async with transport as streams, sdk.ClientSession(streams[0], streams[1]) as session:
                 await session.initialize()
                 ready.set_result((session, (await session.list_tools()).tools))
                 await close.wait()
@@ -115,7 +121,7 @@ async def calls(open_servers: Any, work: dict[str, Any]) -> dict[str, Any]:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     answers = len(latencies)
     metrics = {
-        "median_micros": statistics.median(latencies) / 1e3,
+        "median_micros": sorted(latencies)[answers // 2] / 1e3,
         "cpu_micros": cpu * 1e6 / answers,
         "calls_per_second": answers / wall,
     }
@@ -140,7 +146,7 @@ async def idle(open_servers: Any, work: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     library, work = sys.argv[1], json.loads(sys.argv[2])
     do = {"calls": calls, "load": load, "idle": idle}[work["do"]]
-    report = asyncio.run(do({"ours": ours, "mcp": mcp}[library], work))
+    report = asyncio.run(do({"ours": ours, "mcp": mcp}[library](), work))
     print(json.dumps(report))
 
 

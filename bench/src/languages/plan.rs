@@ -118,7 +118,7 @@ impl Work {
     pub(super) fn form(self, servers: &[Value]) -> Option<Value> {
         let calls = |tool: &str, calls: usize, in_flight: usize| json!({ "do": "calls", "servers": servers, "tool": tool, "calls": calls, "inFlight": in_flight });
         Some(match self {
-            Work::StdioSequential => calls("echo", 4_000, 1),
+            Work::StdioSequential => calls("echo", 20_000, 1),
             Work::StdioInFlight => calls("echo", 12_800, 64),
             Work::HttpSequential => calls("echo", 1_500, 1),
             Work::LargeResult => calls("large", 10, 1),

@@ -23,11 +23,11 @@ pub(super) enum Answered {
     Notification,
 }
 
-/// Everything that can be prepared.
+/// What is prepared, so that an answer costs next to nothing.
 pub(super) struct Answers {
     /// The objects of all tools, in pages: `{...},{...}`.
     pages: Vec<String>,
-    /// The large text as JSON.
+    /// The large text as JSON, made when it is first asked for: a server's start is measured too.
     large: Vec<u8>,
     /// How often the list was begun; the last tool's description says it, so that no two are equal.
     listings: u64,
@@ -38,10 +38,9 @@ impl Answers {
         let named = ["echo", "large"].map(str::to_owned);
         let generated = (0..generated_tools).map(|index| format!("generated_{index:05}"));
         let tools: Vec<String> = named.into_iter().chain(generated).map(tool).collect();
-        let line = format!("{}\\n", "x".repeat(LINE_BYTES - 1));
         Self {
             pages: tools.chunks(PAGE_SIZE).map(|page| page.join(",")).collect(),
-            large: line.repeat(LARGE_TEXT_BYTES / LINE_BYTES).into_bytes(),
+            large: Vec::new(),
             listings: 0,
         }
     }
@@ -50,6 +49,9 @@ impl Answers {
     pub(super) fn answer(&mut self, message: &[u8], out: &mut Vec<u8>) -> Answered {
         if memmem::find(message, br#""method":"tools/call""#).is_some() {
             let text: &[u8] = if memmem::find(message, br#""name":"large""#).is_some() {
+                if self.large.is_empty() {
+                    self.large = large_text();
+                }
                 &self.large
             } else {
                 after(message, br#""text":""#, |byte| byte != b'"')
@@ -105,6 +107,11 @@ impl Answers {
         }
         result
     }
+}
+
+fn large_text() -> Vec<u8> {
+    let line = format!("{}\\n", "x".repeat(LINE_BYTES - 1));
+    line.repeat(LARGE_TEXT_BYTES / LINE_BYTES).into_bytes()
 }
 
 /// What follows the first `mark` for as long as it is `wanted`.
