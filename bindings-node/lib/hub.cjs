@@ -59,12 +59,15 @@ function whenAborted (signal, then) {
   return () => signal.removeEventListener('abort', then)
 }
 
-/** Takes what has arrived. Called by the native half, and once for all that is ready. */
+/** Takes what has arrived. Called by the native half with the first batch, and once for all that is ready. */
 function take (batch) {
-  for (let place = 0; place < batch.length; place += kinds.STRIDE) {
-    hand(batch[place], batch[place + 1], batch[place + 2], batch[place + 3])
+  for (;;) {
+    for (let place = 0; place < batch.length; place += kinds.STRIDE) {
+      hand(batch[place], batch[place + 1], batch[place + 2], batch[place + 3])
+    }
+    if (batch.length < kinds.STRIDE * kinds.BATCH) return
+    batch = queue.take()
   }
-  if (batch.length === kinds.STRIDE * kinds.BATCH) take(queue.take())
 }
 
 function hand (kind, id, first, second) {
