@@ -9,7 +9,7 @@
 
 use std::mem;
 use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use mcp_resident::{CancellationToken, Error, ErrorKind, McpSource};
+use mcp_resident_process::{block_signals_on_this_thread, fork_generation};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::sync::{Notify, oneshot};
 
@@ -31,6 +32,8 @@ const MAX_BLOCKING_THREADS: usize = 8;
 static CURRENT: Mutex<Weak<IoThread>> = Mutex::new(Weak::new());
 /// The process that first had such a thread; 0 before.
 static FIRST_PROCESS: AtomicU32 = AtomicU32::new(0);
+/// What tells it from those forked from it.
+static FIRST_GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// Keeps the I/O thread alive.
 pub(crate) type Lease = Arc<IoThread>;
@@ -75,6 +78,7 @@ pub(crate) fn lease() -> Result<Lease, Error> {
         Error::new(ErrorKind::Internal, message)
     })?;
     *current = Arc::downgrade(&thread);
+    FIRST_GENERATION.store(fork_generation(), Ordering::Relaxed);
     FIRST_PROCESS.store(process::id(), Ordering::Release);
     Ok(thread)
 }
@@ -91,7 +95,7 @@ pub(crate) fn release(lease: Lease, last_act: impl FnOnce() + Send + 'static) {
 pub(crate) fn refuse_forked() -> Result<(), Error> {
     match FIRST_PROCESS.load(Ordering::Acquire) {
         0 => Ok(()),
-        first if first == process::id() => Ok(()),
+        _ if FIRST_GENERATION.load(Ordering::Relaxed) == fork_generation() => Ok(()),
         first => Err(Error::new(
             ErrorKind::Forked,
             format!(
@@ -176,7 +180,11 @@ impl IoThread {
         });
         thread::Builder::new()
             .name(THREAD_NAME.to_owned())
-            .spawn(move || run(runtime, &wakes, to_end, ended))?;
+            .spawn(move || {
+                // They are for the host's own threads, and a write costs less without them.
+                block_signals_on_this_thread();
+                run(runtime, &wakes, to_end, ended);
+            })?;
         Ok(thread)
     }
 

@@ -200,6 +200,8 @@ impl Queue {
     ) {
         let mut state = lock(&self.state);
         state.operations.remove(&operation);
+        // With nothing else on its way there is nothing to wait for that could be delivered with it.
+        let thread = thread.filter(|_| !state.operations.is_empty());
         let completed = Delivery::Completed { operation, outcome };
         self.push(state, thread, completed);
     }

@@ -15,6 +15,7 @@
 mod close;
 mod exit;
 mod helper;
+mod host_thread;
 mod launch;
 mod program;
 mod spawn_error;
@@ -49,6 +50,7 @@ mod unsupported;
 pub use close::{Closed, Ending, Grace};
 pub use exit::Exit;
 pub use helper::{Helper, HelperError, HelperOutput};
+pub use host_thread::{block_signals_on_this_thread, fork_generation};
 pub use launch::{Launch, STDERR_RING_BYTES, StderrOptions, StderrSink};
 pub use program::{ProgramError, find_program};
 pub use spawn_error::SpawnError;

@@ -18,6 +18,7 @@ mod platform;
 mod fork;
 
 use std::{
+    cell::Cell,
     ffi::CString,
     io,
     mem::MaybeUninit,
@@ -26,6 +27,10 @@ use std::{
         unix::ffi::OsStrExt,
     },
     path::Path,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -227,6 +232,34 @@ pub(crate) fn block_signals_on_this_thread() {
             libc::sigdelset(all.as_mut_ptr(), fault);
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), std::ptr::null_mut());
+    }
+    SIGNALS_BLOCKED.set(true);
+}
+
+thread_local! {
+    static SIGNALS_BLOCKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether [`block_signals_on_this_thread`] was called on this thread.
+#[cfg(target_os = "linux")]
+fn signals_are_blocked() -> bool {
+    SIGNALS_BLOCKED.get()
+}
+
+/// A number that a process and those forked from it do not share, from the first time on that it is asked for. Forks
+/// that go around the C library do not count.
+pub(crate) fn fork_generation() -> u64 {
+    static FORKS: AtomicU64 = AtomicU64::new(0);
+    static IS_COUNTED: OnceLock<bool> = OnceLock::new();
+    extern "C" fn count() {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    }
+    // SAFETY: the handler only adds to an atomic number, which is allowed after a fork.
+    let register = || unsafe { libc::pthread_atfork(None, None, Some(count)) == 0 };
+    if *IS_COUNTED.get_or_init(register) {
+        FORKS.load(Ordering::Relaxed)
+    } else {
+        std::process::id().into()
     }
 }
 
