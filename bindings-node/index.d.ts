@@ -224,6 +224,12 @@ export class McpSource implements AsyncDisposable {
   restart(server: string, options?: { signal?: AbortSignal }): Promise<void>
   /** Lists a server's tools again, or those of all that are connected. */
   refresh(server?: string): Promise<void>
+  /**
+   * Takes a new configuration in the place of the one that is there; without one, reads the file again that was loaded.
+   * What is started in the same way keeps its connection; the promise resolves when the others are connected, as after a
+   * load. A configuration that cannot be used as a whole rejects with `config` and changes nothing (SPEC 2.22).
+   */
+  reload(config?: Config | null, options?: { signal?: AbortSignal }): Promise<Reloaded>
   /** Waits until a server is in one of these states, for at most so many milliseconds. */
   waitFor(server: string, states: State | Iterable<State>, timeout: number, options?: { signal?: AbortSignal }): Promise<State>
   /** Calls `observer` at each change of a state, in order. Returns what ends that. One that throws is reported as a process warning. */
@@ -236,6 +242,18 @@ export class McpSource implements AsyncDisposable {
   close(): Promise<void>
   /** The same as {@link McpSource.close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
+}
+
+/** What a new configuration changed: names of servers, in the order of the configuration. */
+export interface Reloaded {
+  /** New servers, and those that could not be used before. */
+  added: string[]
+  /** Servers that are gone. */
+  removed: string[]
+  /** Servers that are started in another way, or were switched on or off: they are connected anew. */
+  restarted: string[]
+  /** Servers with other settings on the connection that they have. */
+  adjusted: string[]
 }
 
 /** The codes of errors; see SPEC section 5. */

@@ -163,7 +163,7 @@ func ListTools(ctx context.Context, config Config, options *Options) ([]Inventor
 func (q *queue) request(ctx context.Context, config Config, options *Options, start func(config, form *C.char, failure **C.mcpr_error) C.uint64_t) (outcome, error) {
 	from, err := config.config()
 	if err != nil {
-		return outcome{}, &Error{Code: CodeConfig, Message: "the configuration cannot be written as JSON: " + err.Error()}
+		return outcome{}, unwritable(err)
 	}
 	form, err := json.Marshal(options)
 	if err != nil {
@@ -178,6 +178,10 @@ func (q *queue) request(ctx context.Context, config Config, options *Options, st
 		return started(start(nativeConfig, nativeForm, &failure), failure)
 	})
 	return ended, settled(ctx, ended, err)
+}
+
+func unwritable(err error) error {
+	return &Error{Code: CodeConfig, Message: "the configuration cannot be written as JSON: " + err.Error()}
 }
 
 // settled is the error of an operation: the context's own when that was the reason.
@@ -322,6 +326,46 @@ func (s *Source) do(ctx context.Context, action C.int32_t, server string) error 
 		return started(C.mcpr_source_do_start(q.native, s.native, action, native, &failure), failure)
 	})
 	return settled(ctx, ended, err)
+}
+
+// Reloaded tells what a new configuration changed: names of servers, in the order of the configuration.
+type Reloaded struct {
+	// Added are new, or could not be used before.
+	Added []string `json:"added"`
+	// Removed are gone.
+	Removed []string `json:"removed"`
+	// Restarted are started in another way, or were switched on or off: they are connected anew.
+	Restarted []string `json:"restarted"`
+	// Adjusted have other settings on the connection that they have.
+	Adjusted []string `json:"adjusted"`
+}
+
+// Reload takes a new configuration in the place of the one that is there; with nil it reads the file again that was loaded.
+// What is started in the same way keeps its connection; Reload waits for the others as the load did. A configuration that
+// cannot be used as a whole is an error, and changes nothing (SPEC 2.22).
+func (s *Source) Reload(ctx context.Context, config Config) (changes Reloaded, err error) {
+	q := s.use()
+	defer q.release()
+	var from string
+	if config != nil {
+		if from, err = config.config(); err != nil {
+			return changes, unwritable(err)
+		}
+	}
+	ended, err := q.await(ctx, nil, func() (uint64, error) {
+		var native *C.char
+		if config != nil {
+			var free func()
+			native, free = cString(from)
+			defer free()
+		}
+		var failure *C.mcpr_error
+		return started(C.mcpr_source_reload_start(q.native, s.native, native, &failure), failure)
+	})
+	if err := settled(ctx, ended, err); err != nil {
+		return changes, err
+	}
+	return changes, json.Unmarshal([]byte(ended.json), &changes)
 }
 
 // WaitFor waits until a server is in one of these states, for at most so long.

@@ -534,6 +534,19 @@ uint64_t mcpr_source_do_start(mcpr_queue queue,
                               mcpr_error **error);
 
 /**
+ * Takes a new configuration in the place of the one that is there and waits as the load did; with NULL, reads the file
+ * again that was loaded. What is started in the same way keeps its connection. Returns JSON: `{"added", "removed",
+ * "restarted", "adjusted"}`, each the names of servers; no text with an error, and then nothing has changed unless the
+ * error is `cancelled`.
+ */
+mcpr_text mcpr_source_reload(mcpr_source source, const char *config, mcpr_error **error);
+
+/**
+ * Starts the same. Its completion is MCPR_KIND_DONE with that JSON, or MCPR_KIND_FAILED. Returns the operation.
+ */
+uint64_t mcpr_source_reload_start(mcpr_queue queue, mcpr_source source, const char *config, mcpr_error **error);
+
+/**
  * Starts to wait until a server is in one of the states of `states`, which are separated by commas, for at most `timeout_ms`.
  * Its completion is MCPR_KIND_DONE with the state as JSON, or MCPR_KIND_FAILED. Returns the operation.
  */

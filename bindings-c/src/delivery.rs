@@ -115,10 +115,15 @@ impl mcpr_delivery {
                 json: json(&entries),
                 ..Self::of(mcpr_kind::Done, operation)
             },
+            Outcome::Reloaded(Ok(changes)) => Self {
+                json: json(&changes),
+                ..Self::of(mcpr_kind::Done, operation)
+            },
             Outcome::Loaded(Err(error))
             | Outcome::Done(Err(error))
             | Outcome::Reached(Err(error))
             | Outcome::Listed(Err(error))
+            | Outcome::Reloaded(Err(error))
             | Outcome::Broken(error) => Self {
                 error: Some(error),
                 ..Self::of(mcpr_kind::Failed, operation)

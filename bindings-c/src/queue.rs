@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::Error;
-use mcp_resident_facade::{Delivery, Handles, LoadRequest, OperationId, Outcome, answer_from_json};
+use mcp_resident_facade::{
+    Configuration, Delivery, Handles, LoadRequest, OperationId, Outcome, answer_from_json,
+};
 
 use crate::boundary::{call, invalid, quiet, text_in, unknown};
 use crate::delivery::mcpr_delivery;
@@ -192,7 +194,8 @@ unsafe fn request(
         };
         (text_in(config, "config")?, options)
     };
-    Ok(LoadRequest::from_text(config, options)?.asking(asks))
+    let config = Configuration::from_text(config)?;
+    Ok(LoadRequest::new(config, options)?.asking(asks))
 }
 
 /// Starts what takes a configuration.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::{Error, State};
-use mcp_resident_facade::{Handles, Interest, OperationId, Outcome, milliseconds};
+use mcp_resident_facade::{Configuration, Handles, Interest, OperationId, Outcome, milliseconds};
 
 use crate::boundary::{call, invalid, numbered, optional_text_in, quiet, text_in, unknown};
 use crate::error::mcpr_error;
@@ -153,7 +153,7 @@ pub extern "C" fn mcpr_source_json(source: mcpr_source, view: i32) -> mcpr_text 
                     tools.iter().map(|tool| &***tool).collect();
                 mcpr_text::json(&tools)
             }
-            mcpr_view::Problems => mcpr_text::json(found.source.problems()),
+            mcpr_view::Problems => mcpr_text::json(&found.source.problems()),
         }
     })
 }
@@ -341,6 +341,62 @@ pub unsafe extern "C" fn mcpr_source_do_start(
             )
         })
     }
+}
+
+/// Takes a new configuration in the place of the one that is there and waits as the load did; with NULL, reads the file
+/// again that was loaded. What is started in the same way keeps its connection. Returns JSON: `{"added", "removed",
+/// "restarted", "adjusted"}`, each the names of servers; no text with an error, and then nothing has changed unless the
+/// error is `cancelled`.
+///
+/// # Safety
+/// `config` is NULL or ends with NUL; `error` is NULL or a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcpr_source_reload(
+    source: mcpr_source,
+    config: *const c_char,
+    error: *mut *mut mcpr_error,
+) -> mcpr_text {
+    // SAFETY: the caller promises what both need.
+    unsafe {
+        call(error, || {
+            let config = configuration(config)?;
+            let found = find(source)?;
+            match queue::outcome(|queue| found.source.reload(queue, config))? {
+                Outcome::Reloaded(changes) => Ok(mcpr_text::json(&changes?)),
+                Outcome::Broken(error) => Err(error),
+                _ => Err(invalid("the reload ended as something else")),
+            }
+        })
+    }
+}
+
+/// Starts the same. Its completion is MCPR_KIND_DONE with that JSON, or MCPR_KIND_FAILED. Returns the operation.
+///
+/// # Safety
+/// `config` is NULL or ends with NUL; `error` is NULL or a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcpr_source_reload_start(
+    queue: mcpr_queue,
+    source: mcpr_source,
+    config: *const c_char,
+    error: *mut *mut mcpr_error,
+) -> u64 {
+    // SAFETY: the caller promises what both need.
+    unsafe {
+        call(error, || {
+            let config = configuration(config)?;
+            let queue = queue::find(queue)?;
+            find(source)?.source.reload(&queue.queue, config)
+        })
+    }
+}
+
+/// # Safety
+/// `config` is NULL or ends with NUL.
+unsafe fn configuration(config: *const c_char) -> Result<Option<Configuration>, Error> {
+    // SAFETY: the caller promises that it is NULL or ends with NUL.
+    let text = unsafe { optional_text_in(config, "config")? };
+    text.map(Configuration::from_text).transpose()
 }
 
 /// Starts to wait until a server is in one of the states of `states`, which are separated by commas, for at most `timeout_ms`.

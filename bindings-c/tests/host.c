@@ -324,6 +324,10 @@ static uint64_t begin(const char *verb, const char *asked, mcpr_error **error)
         operation = verb[0] == 'l' ? mcpr_load_start(queue, config, options, may_ask, error)
                                    : mcpr_inventory_start(queue, config, options, may_ask, error);
         free(config), free(options), free(asks);
+    } else if (strcmp(verb, "reload") == 0) {
+        char *config = text_of(asked, "config");
+        operation = mcpr_source_reload_start(queue, source, config, error);
+        free(config);
     } else if (strcmp(verb, "wait_for") == 0) {
         char *states = member(asked, "states"), *timeout = member(asked, "timeoutMs");
         char *to = states;

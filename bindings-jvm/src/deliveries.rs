@@ -138,10 +138,12 @@ fn completed(operation: u64, outcome: Outcome) -> Option<NativeDelivery> {
         Outcome::Done(Ok(())) => done(None),
         Outcome::Reached(Ok(state)) => done(Some(json(&state))),
         Outcome::Listed(Ok(entries)) => done(Some(json(&entries))),
+        Outcome::Reloaded(Ok(changes)) => done(Some(json(&changes))),
         Outcome::Loaded(Err(error))
         | Outcome::Done(Err(error))
         | Outcome::Reached(Err(error))
         | Outcome::Listed(Err(error))
+        | Outcome::Reloaded(Err(error))
         | Outcome::Broken(error) => {
             let NativeFailure::Failed {
                 code,

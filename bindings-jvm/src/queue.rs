@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_resident_facade as facade;
-use mcp_resident_facade::{LoadRequest, answer_from_json};
+use mcp_resident_facade::{Configuration, LoadRequest, answer_from_json};
 
 use crate::deliveries::{NativeDelivery, native};
 use crate::error::NativeFailure;
@@ -58,7 +58,8 @@ impl NativeQueue {
 
     /// Starts a load.
     pub fn load(&self, config: String, options: String, asks: bool) -> Result<u64, NativeFailure> {
-        let request = LoadRequest::from_text(&config, &options)?.asking(asks);
+        let config = Configuration::from_text(&config)?;
+        let request = LoadRequest::new(config, &options)?.asking(asks);
         Ok(facade::load(&self.queue, request)?)
     }
 
@@ -69,7 +70,8 @@ impl NativeQueue {
         options: String,
         asks: bool,
     ) -> Result<u64, NativeFailure> {
-        let request = LoadRequest::from_text(&config, &options)?.asking(asks);
+        let config = Configuration::from_text(&config)?;
+        let request = LoadRequest::new(config, &options)?.asking(asks);
         Ok(facade::inventory(&self.queue, request)?)
     }
 }

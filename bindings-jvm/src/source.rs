@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::{Error, ErrorKind, State};
-use mcp_resident_facade::{Interest, milliseconds};
+use mcp_resident_facade::{Configuration, Interest, milliseconds};
 
 use crate::error::{NativeFailure, json};
 use crate::queue::NativeQueue;
@@ -69,7 +69,7 @@ impl NativeSource {
 
     /// JSON: what is wrong in the configuration.
     pub fn problems(&self) -> String {
-        json(self.source.problems())
+        json(&self.source.problems())
     }
 
     /// JSON: the newest events after a sequence.
@@ -104,6 +104,18 @@ impl NativeSource {
         server: Option<String>,
     ) -> Result<u64, NativeFailure> {
         Ok(self.source.refresh(&queue.queue, server.as_deref())?)
+    }
+
+    /// Takes a new configuration, or with none reads the file again.
+    pub fn reload(
+        &self,
+        queue: Arc<NativeQueue>,
+        config: Option<String>,
+    ) -> Result<u64, NativeFailure> {
+        let config = config
+            .map(|text| Configuration::from_text(&text))
+            .transpose()?;
+        Ok(self.source.reload(&queue.queue, config)?)
     }
 
     /// Waits until a server is in one of the states.

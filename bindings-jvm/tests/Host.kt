@@ -106,6 +106,7 @@ private suspend fun carryOut(verb: String, asked: Map<*, *>, line: String, cance
         "stop" -> source.stop(server)
         "restart" -> source.restartAsync(server, cancellation).await()
         "refresh" -> source.refresh(asked["server"] as String?)
+        "reload" -> return Json.Raw(source.reloadAsync(asked["config"]?.let { config(asked) }, cancellation).await())
         "wait_for" -> return source.waitFor(server, (asked["states"] as List<*>).map { it as String }, Duration.ofMillis(asked["timeoutMs"] as Long))
         "close" -> source.shut()
         "tools" -> return source.tools.map {

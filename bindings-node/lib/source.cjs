@@ -86,6 +86,12 @@ class McpSource {
     await hub.outcome(guarded(() => this.#native.refresh(server)))
   }
 
+  async reload (config, { signal } = {}) {
+    signal?.throwIfAborted()
+    const [text, isPath] = config == null ? [undefined, false] : configuration(config)
+    return hub.outcome(guarded(() => this.#native.reload(text, isPath)), signal)
+  }
+
   async waitFor (server, states, timeout, { signal } = {}) {
     signal?.throwIfAborted()
     const wanted = typeof states === 'string' ? [states] : [...states]
@@ -147,9 +153,14 @@ class McpSource {
 /** A load as the native half takes it. Which options there are is the core's to say. */
 function request (config, options) {
   const given = Object.entries(options).map(([name, value]) => [name, local(value)])
+  return [...configuration(config), JSON.stringify(Object.fromEntries(given))]
+}
+
+/** The path or the JSON text, and which of the two. */
+function configuration (config) {
   const path = local(config)
   const isPath = typeof path === 'string'
-  return [isPath ? path : json.stringify(path) ?? 'null', isPath, JSON.stringify(Object.fromEntries(given))]
+  return [isPath ? path : json.stringify(path) ?? 'null', isPath]
 }
 
 function local (value) {

@@ -135,10 +135,12 @@ impl Writer<'_> {
             Outcome::Done(Ok(())) => self.put(Kind::Done, operation, (), ()),
             Outcome::Reached(Ok(state)) => self.put(Kind::Done, operation, text(&state), ()),
             Outcome::Listed(Ok(entries)) => self.put(Kind::Done, operation, text(&entries), ()),
+            Outcome::Reloaded(Ok(changes)) => self.put(Kind::Done, operation, text(&changes), ()),
             Outcome::Loaded(Err(error))
             | Outcome::Done(Err(error))
             | Outcome::Reached(Err(error))
             | Outcome::Listed(Err(error))
+            | Outcome::Reloaded(Err(error))
             | Outcome::Broken(error) => self.put(Kind::Failed, operation, text(&error), ()),
             _ => Ok(()),
         }

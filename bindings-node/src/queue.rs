@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::Error;
-use mcp_resident_facade::{LoadRequest, answer_from_json};
+use mcp_resident_facade::{Configuration, LoadRequest, answer_from_json};
 use napi::bindgen_prelude::{Function, Result};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
@@ -114,10 +114,6 @@ fn request(
     options: &str,
     asks: bool,
 ) -> std::result::Result<LoadRequest, Error> {
-    let request = if is_path {
-        LoadRequest::from_file(config, options)?
-    } else {
-        LoadRequest::from_json(config, options)?
-    };
-    Ok(request.asking(asks))
+    let config = Configuration::given(config, is_path)?;
+    Ok(LoadRequest::new(config, options)?.asking(asks))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::{Error, State};
-use mcp_resident_facade::{Interest, milliseconds};
+use mcp_resident_facade::{Configuration, Interest, milliseconds};
 use napi::bindgen_prelude::Result;
 use napi_derive::napi;
 
@@ -113,6 +113,14 @@ impl Source {
     #[napi]
     pub fn refresh(&self, server: Option<String>) -> Result<f64> {
         begun(self.source.refresh(&self.queue, server.as_deref()))
+    }
+
+    /// Takes a new configuration, or reads the file again.
+    #[napi]
+    pub fn reload(&self, config: Option<String>, is_path: bool) -> Result<f64> {
+        let config = config.map(|text| Configuration::given(&text, is_path));
+        let config = config.transpose().map_err(|error| thrown(&error))?;
+        begun(self.source.reload(&self.queue, config))
     }
 
     /// Waits until a server is in one of the states.

@@ -53,6 +53,7 @@ const verbs = {
   stop: ({ server }) => source.stop(server),
   restart: ({ server }, signal) => source.restart(server, { signal }),
   refresh: ({ server }) => source.refresh(server),
+  reload: ({ config }, signal) => source.reload(config, { signal }),
   wait_for: ({ server, states, timeoutMs }) => source.waitFor(server, states, timeoutMs),
   close: () => source.close(),
   tools: () =>

@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use mcp_resident_facade as facade;
-use mcp_resident_facade::{Delivery, LoadRequest, Outcome, answer_from_json};
+use mcp_resident_facade::{Configuration, Delivery, LoadRequest, Outcome, answer_from_json};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -182,12 +182,8 @@ fn request(
     options: &str,
     asks: bool,
 ) -> Result<LoadRequest, facade::mcp_resident::Error> {
-    let request = if is_path {
-        LoadRequest::from_file(config, options)?
-    } else {
-        LoadRequest::from_json(config, options)?
-    };
-    Ok(request.asking(asks))
+    let config = Configuration::given(config, is_path)?;
+    Ok(LoadRequest::new(config, options)?.asking(asks))
 }
 
 /// A kind that this version does not know is left out.
@@ -234,10 +230,12 @@ fn completed(py: Python<'_>, outcome: Outcome) -> PyResult<(Kind, Py<PyAny>)> {
         Outcome::Done(Ok(())) => Ok(py.None()),
         Outcome::Reached(Ok(state)) => Ok(into_object(py, state.as_str())?),
         Outcome::Listed(Ok(entries)) => Ok(values::from_form(py, &entries)?.unbind()),
+        Outcome::Reloaded(Ok(changes)) => Ok(values::from_form(py, &changes)?.unbind()),
         Outcome::Loaded(Err(error))
         | Outcome::Done(Err(error))
         | Outcome::Reached(Err(error))
         | Outcome::Listed(Err(error))
+        | Outcome::Reloaded(Err(error))
         | Outcome::Broken(error) => Err(error),
         _ => return Err(io::Error::other("an outcome of an unknown kind").into()),
     };

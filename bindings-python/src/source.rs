@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::{Error, State};
-use mcp_resident_facade::{Interest, milliseconds};
+use mcp_resident_facade::{Configuration, Interest, milliseconds};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -83,6 +83,19 @@ impl Source {
 
     fn refresh(&self, py: Python<'_>, queue: &Queue, server: Option<&str>) -> PyResult<u64> {
         begun(py, self.source.refresh(&queue.queue, server))
+    }
+
+    /// Takes a new configuration, or with none reads the file again.
+    fn reload(
+        &self,
+        py: Python<'_>,
+        queue: &Queue,
+        config: Option<&str>,
+        is_path: bool,
+    ) -> PyResult<u64> {
+        let config = config.map(|text| Configuration::given(text, is_path));
+        let config = config.transpose().map_err(|error| raised(py, &error))?;
+        begun(py, self.source.reload(&queue.queue, config))
     }
 
     fn wait_for(

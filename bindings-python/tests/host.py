@@ -117,6 +117,8 @@ class Host:
             return getattr(source, do)(server, cancel=cancel)
         if do in ("stop", "refresh"):
             return getattr(source, do)(server)
+        if do == "reload":
+            return source.reload(asked.get("config"), cancel=cancel)
         if do == "wait_for":
             return source.wait_for(server, asked["states"], seconds(asked))
         if do == "close":

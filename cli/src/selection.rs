@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_resident::Environment;
 use mcp_resident::config::{
-    ConfigError, ParseOptions, ParsedConfig, ServerDefinition, ServerEntry, layer, parse,
+    ConfigError, ParseOptions, ParsedConfig, ServerDefinition, layer, parse, without_untrusted,
 };
 use serde::Serialize;
 
@@ -105,9 +105,14 @@ impl Selection {
         for name in PROJECT_FILES {
             if let Some(project) = read_layer(Layer::Project, folder.path(), name, &mut files)? {
                 let store = TrustStore::open(environment)?;
-                let project = without_untrusted(project, &config, &mut untrusted, |definition| {
+                let (project, refused) = without_untrusted(project, &config, |definition| {
                     store.is_trusted(&folder, definition)
                 });
+                // Of two files of the folder the later one counts.
+                untrusted.retain(|earlier: &ServerDefinition| {
+                    refused.iter().all(|later| later.name != earlier.name)
+                });
+                untrusted.extend(refused);
                 config = layer(config, project);
             }
         }
@@ -162,39 +167,6 @@ fn read_layer(
         }
         config
     }))
-}
-
-/// The layer without what it would start and is not trusted; the entry below stays in force then.
-fn without_untrusted(
-    mut project: ParsedConfig,
-    below: &ParsedConfig,
-    untrusted: &mut Vec<ServerDefinition>,
-    is_trusted: impl Fn(&ServerDefinition) -> bool,
-) -> ParsedConfig {
-    project.servers.retain(|entry| {
-        let started = started_by(entry, below).filter(|definition| !is_trusted(definition));
-        let Some(definition) = started else {
-            return true;
-        };
-        // Of two files of the folder the later one counts.
-        untrusted.retain(|earlier| earlier.name != definition.name);
-        untrusted.push(definition);
-        false
-    });
-    project
-}
-
-/// What would be started because of this entry: its own server, or one that it switches on.
-fn started_by(entry: &ServerEntry, below: &ParsedConfig) -> Option<ServerDefinition> {
-    match (&entry.definition, &entry.adjustment) {
-        (Ok(definition), _) => definition.enabled.then(|| definition.clone()),
-        (Err(_), Some(adjustment)) if adjustment.enabled == Some(true) => {
-            let below = below.servers.iter().find(|other| other.name == entry.name);
-            let definition = below?.definition.as_ref().ok()?;
-            (!definition.enabled).then(|| definition.clone())
-        }
-        (Err(_), _) => None,
-    }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

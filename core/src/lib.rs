@@ -33,8 +33,8 @@ pub use crate::json::{InvalidJson, RawJson};
 pub use crate::protocol::{Answer, Reason, Request, RequestKind, WaitFor};
 pub use crate::server::ShellCommandRunner;
 pub use crate::source::{
-    Implementation, InventoryEntry, InventoryTool, LoadOptions, McpSource, ServerInfo, Wait,
-    list_mcp_tools, load_mcp,
+    Implementation, InventoryEntry, InventoryTool, LoadOptions, McpSource, Reloaded, ServerInfo,
+    Wait, list_mcp_tools, load_mcp,
 };
 pub use crate::tool::{Arguments, CallContext, Metadata, ProgressObserver, Tool, ToolResult};
 /// How a process ended.

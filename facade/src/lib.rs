@@ -14,10 +14,10 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use mcp_resident_facade::{Delivery, LoadRequest, Outcome, Queue, load};
+//! use mcp_resident_facade::{Configuration, Delivery, LoadRequest, Outcome, Queue, load};
 //!
 //! let queue = Queue::blocking();
-//! let request = LoadRequest::from_json(r#"{"mcpServers": {}}"#, "{}")?;
+//! let request = LoadRequest::new(Configuration::from_json(r#"{"mcpServers": {}}"#)?, "{}")?;
 //! let operation = load(&queue, request)?;
 //! assert!(queue.wait(Duration::from_secs(30)));
 //! let [Delivery::Completed { operation: of, outcome: Outcome::Loaded(source) }] = &queue.take(64)[..] else {
@@ -34,6 +34,7 @@
 
 mod answer;
 mod codes;
+mod configuration;
 mod environment;
 mod handles;
 pub mod io_thread;
@@ -49,6 +50,7 @@ pub use mcp_resident;
 
 pub use answer::answer_from_json;
 pub use codes::{Codes, codes};
+pub use configuration::Configuration;
 pub use handles::Handles;
 pub use io_thread::shut_down;
 pub use operation::{OperationId, Outcome};

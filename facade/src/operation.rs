@@ -5,7 +5,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use mcp_resident::{CancellationToken, Error, ErrorKind, InventoryEntry, State, ToolResult};
+use mcp_resident::{
+    CancellationToken, Error, ErrorKind, InventoryEntry, Reloaded, State, ToolResult,
+};
 
 use crate::io_thread::{self, IoThread, Lease};
 use crate::queue::Queue;
@@ -28,6 +30,8 @@ pub enum Outcome {
     Reached(Result<State, Error>),
     /// Of an inventory.
     Listed(Result<Vec<InventoryEntry>, Error>),
+    /// Of a reload: what it changed.
+    Reloaded(Result<Reloaded, Error>),
     /// Of an operation of any kind that ended in a panic, which is a defect of this library.
     Broken(Error),
 }

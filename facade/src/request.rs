@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use mcp_resident::{CancellationToken, ConfigInput, Error, ErrorKind, LoadOptions};
+use mcp_resident::{CancellationToken, ConfigInput, Error, LoadOptions};
 
+use crate::configuration::Configuration;
 use crate::environment::SharedEnvironment;
 use crate::io_thread::Lease;
 use crate::operation::OperationId;
@@ -12,43 +13,22 @@ use crate::queue::Queue;
 
 /// A configuration with the options of its load.
 pub struct LoadRequest {
-    config: ConfigInput,
+    config: Configuration,
     options: LoadOptions,
     asks: bool,
 }
 
 impl LoadRequest {
-    /// From the path of a file, which is read by the load, and a JSON object of [options](LoadOptions::from_json).
+    /// With a JSON object of [options](LoadOptions::from_json).
     ///
     /// # Errors
-    /// [`Config`](ErrorKind::Config) names the option that cannot be used.
-    pub fn from_file(path: &str, options: &str) -> Result<Self, Error> {
-        Self::new(ConfigInput::File(path.into()), options)
-    }
-
-    /// From a configuration that the host has as an object, in JSON, and a JSON object of
-    /// [options](LoadOptions::from_json).
-    ///
-    /// # Errors
-    /// [`Config`](ErrorKind::Config) says what is no JSON, or names the option that cannot be used.
-    pub fn from_json(config: &str, options: &str) -> Result<Self, Error> {
-        let config: serde_json::Value = serde_json::from_str(config).map_err(|error| {
-            let message = format!("the configuration is not valid JSON: {error}");
-            Error::new(ErrorKind::Config, message)
-        })?;
-        Self::new(ConfigInput::Object(config), options)
-    }
-
-    /// From one text, for languages that pass nothing else: what begins with `{` is JSON, everything else a path.
-    ///
-    /// # Errors
-    /// As for the two.
-    pub fn from_text(config: &str, options: &str) -> Result<Self, Error> {
-        if config.trim_start().starts_with('{') {
-            Self::from_json(config, options)
-        } else {
-            Self::from_file(config, options)
-        }
+    /// [`Config`](mcp_resident::ErrorKind::Config) names the option that cannot be used.
+    pub fn new(config: Configuration, options: &str) -> Result<Self, Error> {
+        Ok(Self {
+            config,
+            options: LoadOptions::from_json(options)?,
+            asks: false,
+        })
     }
 
     /// With `asks`, questions of servers are asked through the queue of the load. Only then servers are told that they
@@ -57,14 +37,6 @@ impl LoadRequest {
     pub fn asking(mut self, asks: bool) -> Self {
         self.asks = asks;
         self
-    }
-
-    fn new(config: ConfigInput, options: &str) -> Result<Self, Error> {
-        Ok(Self {
-            config,
-            options: LoadOptions::from_json(options)?,
-            asks: false,
-        })
     }
 
     /// What the core takes, for an operation of this queue.
@@ -82,6 +54,6 @@ impl LoadRequest {
         if self.asks {
             options.wait_for = Some(Arc::new(Asker::new(queue, operation, lease)));
         }
-        (self.config, options, environment)
+        (self.config.into_input(), options, environment)
     }
 }

@@ -14,6 +14,7 @@ use mcp_resident::{
     list_mcp_tools, load_mcp,
 };
 
+use crate::configuration::Configuration;
 use crate::environment::SharedEnvironment;
 use crate::io_thread::{self, Lease, Tenant, lock};
 use crate::operation::{OperationId, Outcome, start, start_last};
@@ -148,7 +149,7 @@ impl Source {
     }
 
     /// What is wrong in the configuration.
-    pub fn problems(&self) -> &[ConfigProblem] {
+    pub fn problems(&self) -> Vec<ConfigProblem> {
         self.tenant.source.problems()
     }
 
@@ -188,6 +189,18 @@ impl Source {
         let server = server.map(str::to_owned);
         self.operation(queue, move |tenant, token| async move {
             Outcome::Done(unless_cancelled(&token, tenant.source.refresh(server.as_deref())).await)
+        })
+    }
+
+    /// Takes a new configuration in the place of the one that is there, or reads its file again. [`Outcome::Reloaded`].
+    pub fn reload(
+        &self,
+        queue: &Arc<Queue>,
+        config: Option<Configuration>,
+    ) -> Result<OperationId, Error> {
+        self.operation(queue, move |tenant, token| async move {
+            let config = config.map(Configuration::into_input);
+            Outcome::Reloaded(tenant.source.reload(config, Some(&token)).await)
         })
     }
 

@@ -212,6 +212,30 @@ namespace McpResident
             return Do(Native.Action.Refresh, server, cancellation);
         }
 
+        /// <summary>
+        /// Takes a new configuration in the place of the one that is there; with null, reads the file again that was loaded.
+        /// What is started in the same way keeps its connection; this waits for the others as the load did. JSON: <c>added</c>,
+        /// <c>removed</c>, <c>restarted</c> and <c>adjusted</c>, each the names of servers (SPEC 2.22).
+        /// </summary>
+        /// <param name="config">As for a load.</param>
+        /// <param name="cancellation">Ends the wait; the attempts go on.</param>
+        /// <exception cref="McpException">The configuration as a whole cannot be used; nothing has changed.</exception>
+        public async Task<string> ReloadAsync(string config = null, CancellationToken cancellation = default(CancellationToken))
+        {
+            RenewEnvironment();
+            byte[] from = Native.In(config);
+            Queue queue = handle.Use();
+            try
+            {
+                Outcome ended = await Settled(queue.Await((ref IntPtr error) => Native.mcpr_source_reload_start(queue.Number, handle.Number, from, ref error), cancellation), cancellation).ConfigureAwait(false);
+                return ended.Json;
+            }
+            finally
+            {
+                queue.Release();
+            }
+        }
+
         /// <summary>Waits until a server is in one of these states, for at most so long, and tells which.</summary>
         public async Task<string> WaitForAsync(string server, IEnumerable<string> states, TimeSpan timeout, CancellationToken cancellation = default(CancellationToken))
         {

@@ -63,6 +63,7 @@ namespace McpResident
         [DllImport(Library)] internal static extern Text mcpr_source_owner_of(ulong source, byte[] name);
         [DllImport(Library)] internal static extern Text mcpr_source_name_of(ulong source, byte[] server, byte[] tool);
         [DllImport(Library)] internal static extern ulong mcpr_source_do_start(ulong queue, ulong source, Action action, byte[] server, ref IntPtr error);
+        [DllImport(Library)] internal static extern ulong mcpr_source_reload_start(ulong queue, ulong source, byte[] config, ref IntPtr error);
         [DllImport(Library)] internal static extern ulong mcpr_source_wait_for_start(ulong queue, ulong source, byte[] server, byte[] states, double timeoutMs, ref IntPtr error);
         [DllImport(Library)] internal static extern ulong mcpr_source_subscribe(ulong queue, ulong source, Interest interest, ref IntPtr error);
         [DllImport(Library)] internal static extern void mcpr_source_unsubscribe(ulong source, ulong subscription);

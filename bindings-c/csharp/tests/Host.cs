@@ -134,6 +134,7 @@ internal static class Host
             case "stop": await source.StopAsync(server, cancellation); return null;
             case "restart": await source.RestartAsync(server, cancellation); return null;
             case "refresh": await source.RefreshAsync(server, cancellation); return null;
+            case "reload": return new RawJson(await source.ReloadAsync(asked.ContainsKey("config") ? Config(asked) : null, cancellation));
             case "wait_for": return await source.WaitForAsync(server, ((List<object>)asked["states"]).Cast<string>(), TimeSpan.FromMilliseconds((long)asked["timeoutMs"]), cancellation);
             case "close": await source.CloseAsync(); return null;
             case "tools":

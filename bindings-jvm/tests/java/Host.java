@@ -152,6 +152,8 @@ public final class Host {
             case "stop": return source.stopAsync(server);
             case "restart": return source.restartAsync(server, cancellation);
             case "refresh": return source.refreshAsync(server);
+            case "reload":
+                return source.reloadAsync(asked.get("config") == null ? null : config(asked), cancellation).thenApply(Json.Raw::new);
             case "wait_for": return source.waitForAsync(server, (List<String>) asked.get("states"), milliseconds(asked.get("timeoutMs")));
             case "close": return source.closeAsync();
             default: return CompletableFuture.completedFuture(atOnce(verb, asked, server));

@@ -22,7 +22,7 @@ from ._errors import (
 )
 from ._native import ToolResult, __version__
 from ._source import McpSource, Tool, list_mcp_tools, load_mcp
-from ._types import Answer, AutoRestart, CallContext, Event, Request, State, Status
+from ._types import Answer, AutoRestart, CallContext, Event, Reloaded, Request, State, Status
 
 __all__ = [
     "Answer",
@@ -42,6 +42,7 @@ __all__ = [
     "McpSource",
     "NeedsAuthError",
     "ProtocolError",
+    "Reloaded",
     "Request",
     "SpawnError",
     "State",

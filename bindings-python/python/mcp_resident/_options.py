@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 def request(config: Config, options: Options) -> tuple[str, bool, str]:
     """A load as the native half takes it: the path or the JSON text, which of the two, and the options."""
     given = {_camel_case(name): _plain(value) for name, value in options.items()}
-    text = _native.to_json(given)
+    return *configuration(config), _native.to_json(given)
+
+
+def configuration(config: Config) -> tuple[str, bool]:
+    """The path or the JSON text, and which of the two."""
     if isinstance(config, (str, os.PathLike)):
-        return os.fspath(config), True, text
-    return _native.to_json(config), False, text
+        return os.fspath(config), True
+    return _native.to_json(config), False
 
 
 def _camel_case(name: str) -> str:

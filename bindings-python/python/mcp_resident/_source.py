@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Observer,
         Options,
         Progress,
+        Reloaded,
         State,
         WaitFor,
     )
@@ -91,6 +92,17 @@ class McpSource(SourceHandle[Tool]):
         """Lists a server's tools again, or those of all that are connected."""
         hub = _hub.current()
         await hub.outcome(self._native.refresh(hub.queue, server))
+
+    async def reload(self, config: Config | None = None, *, cancel: CancelToken | None = None) -> Reloaded:
+        """Takes a new configuration in the place of the one that is there; without one, reads the file again.
+
+        What is started in the same way keeps its connection; this waits for the others as the load did. Raises
+        :class:`ConfigError`, and changes nothing, when the configuration as a whole cannot be used (SPEC 2.22).
+        """
+        hub = _hub.current()
+        text, is_path = (None, False) if config is None else _options.configuration(config)
+        operation = self._native.reload(hub.queue, text, is_path)
+        return cast("Reloaded", await hub.outcome(operation, cancel))
 
     async def wait_for(self, server: str, states: State | Iterable[State], timeout: float) -> State:
         """Waits until a server is in one of these states, for at most so many seconds."""

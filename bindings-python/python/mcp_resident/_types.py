@@ -34,6 +34,19 @@ class AutoRestart(TypedDict, total=False):
     """The wait before the second attempt, in milliseconds; it doubles from there."""
 
 
+class Reloaded(TypedDict):
+    """What a new configuration changed: names of servers, in the order of the configuration."""
+
+    added: list[str]
+    """New servers, and those that could not be used before."""
+    removed: list[str]
+    """Servers that are gone."""
+    restarted: list[str]
+    """Servers that are started in another way, or were switched on or off: they are connected anew."""
+    adjusted: list[str]
+    """Servers with other settings on the connection that they have."""
+
+
 class Options(TypedDict, total=False):
     """What a host chooses. Without any of it nothing restarts, nothing is followed, and everything is inherited."""
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Observer,
         Options,
         Progress,
+        Reloaded,
         State,
         WaitFor,
     )
@@ -212,6 +213,12 @@ class McpSource(SourceHandle[Tool]):
         """Lists a server's tools again, or those of all that are connected."""
         queue = _native.Queue(True)
         _outcome(queue, self._native.refresh(queue, server))
+
+    def reload(self, config: Config | None = None, *, cancel: CancelToken | None = None) -> Reloaded:
+        """Takes a new configuration in the place of the one that is there; without one, reads the file again."""
+        queue = _native.Queue(True)
+        text, is_path = (None, False) if config is None else _options.configuration(config)
+        return cast("Reloaded", _outcome(queue, self._native.reload(queue, text, is_path), cancel))
 
     def wait_for(self, server: str, states: State | Iterable[State], timeout: float) -> State:
         """Waits until a server is in one of these states, for at most so many seconds."""

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::tool::Tool;
 
 pub(crate) use cache::ListingCache;
-pub(crate) use names::sanitize;
+pub(crate) use names::{NameStyle, sanitize};
 pub(crate) use store::{CatalogStore, Changes};
 
 /// A list of tools at one time.

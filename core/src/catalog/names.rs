@@ -1,4 +1,4 @@
-//! Names for models (SPEC 2.5): at most 64 characters, unique, and never given to another tool.
+//! Names for models (SPEC 2.5, 3.5): at most 64 characters, unique, and never given to another tool.
 
 use std::collections::HashMap;
 
@@ -16,11 +16,6 @@ pub(crate) fn sanitize(name: &str) -> String {
         .collect()
 }
 
-/// Whether [`sanitize`] leaves a name as it is.
-fn is_legal(name: &str) -> bool {
-    name.chars().all(is_legal_letter)
-}
-
 fn is_legal_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
 }
@@ -28,15 +23,50 @@ fn is_legal_letter(letter: char) -> bool {
 /// A tool's identity: its server's name and its own.
 pub(crate) type Identity = (String, String);
 
+/// How a name is made of a server's name and a tool's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameStyle {
+    /// `server_tool`, of `[a-zA-Z0-9_-]`.
+    Source,
+    /// `mcp__server__tool`, of `[a-zA-Z0-9_]`.
+    Session,
+}
+
+impl NameStyle {
+    fn plain(self, server: &str, tool: &str) -> String {
+        match self {
+            Self::Source => format!("{}_{}", sanitize(server), sanitize(tool)),
+            Self::Session => {
+                format!("mcp__{}__{}", sanitize(server), sanitize(tool)).replace('-', "_")
+            }
+        }
+    }
+
+    /// Whether the name holds this one as it is.
+    fn keeps(self, name: &str) -> bool {
+        name.chars()
+            .all(|letter| is_legal_letter(letter) && (self == Self::Source || letter != '-'))
+    }
+}
+
 /// The names that a source has given.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct NameTable {
+    style: NameStyle,
     /// By server, then by tool: looked up for every tool of every listing, without building a key.
     by_identity: HashMap<String, HashMap<String, String>>,
     by_name: HashMap<String, Identity>,
 }
 
 impl NameTable {
+    pub(crate) fn new(style: NameStyle) -> Self {
+        Self {
+            style,
+            by_identity: HashMap::new(),
+            by_name: HashMap::new(),
+        }
+    }
+
     /// Gives each of these tools its name. Who has one keeps it; the others get theirs in the order
     /// of server name bytes, then tool name bytes, those first whose name needs no change.
     pub(crate) fn assign<'a>(&mut self, tools: impl IntoIterator<Item = (&'a str, &'a str)>) {
@@ -45,7 +75,7 @@ impl NameTable {
             .filter(|(server, tool)| self.name(server, tool).is_none())
             .collect();
         unnamed.sort_by_cached_key(|&(server, tool)| {
-            let changes = !is_legal(server) || !is_legal(tool);
+            let changes = !self.style.keeps(server) || !self.style.keeps(tool);
             (changes, server, tool)
         });
         for (server, tool) in unnamed {
@@ -70,7 +100,7 @@ impl NameTable {
     }
 
     fn free_name(&self, server: &str, tool: &str) -> String {
-        let plain = plain(server, tool);
+        let plain = self.style.plain(server, tool);
         if plain.len() <= MAX_NAME && !self.by_name.contains_key(&plain) {
             return plain;
         }
@@ -84,10 +114,6 @@ impl NameTable {
             // All lengths of a SHA-256 taken would be a collision of SHA-256.
             .unwrap_or_else(|| hash[..MAX_NAME].to_owned())
     }
-}
-
-fn plain(server: &str, tool: &str) -> String {
-    format!("{}_{}", sanitize(server), sanitize(tool))
 }
 
 /// Hex digits of a hash of the exact original. The separator cannot be part of a JSON key's text and
@@ -109,7 +135,14 @@ mod tests {
     use super::*;
 
     fn named(tools: &[(&'static str, &'static str)]) -> (NameTable, Vec<String>) {
-        let mut table = NameTable::default();
+        named_in(NameStyle::Source, tools)
+    }
+
+    fn named_in(
+        style: NameStyle,
+        tools: &[(&'static str, &'static str)],
+    ) -> (NameTable, Vec<String>) {
+        let mut table = NameTable::new(style);
         table.assign(tools.iter().copied());
         let names = tools
             .iter()
@@ -122,6 +155,30 @@ mod tests {
     fn characters_outside_of_the_set_become_underscores() {
         let (_, names) = named(&[("my server", "repo.issues/list"), ("s", "größe")]);
         assert_eq!(names, ["my_server_repo_issues_list", "s_gr__e"]);
+    }
+
+    #[test]
+    fn names_of_sessions_have_no_hyphen_and_grow_a_hash_that_stays_within_the_limit() {
+        let long = "a-tool-with-a-name-that-is-much-too-long-for-the-names-of-models-as-they-are";
+        let tools = [
+            ("my-server", "read-file"),
+            ("my_server", "read_file"),
+            ("s", long),
+        ];
+        let (table, names) = named_in(NameStyle::Session, &tools);
+        assert_eq!(names[1], "mcp__my_server__read_file");
+        assert!(names[0].starts_with("mcp__my_server__read_file_") && names[0] != names[1]);
+        assert_eq!(names[2].len(), MAX_NAME);
+        assert!(names.iter().all(|name| !name.contains('-')));
+        // A tool that is called like a hashed name does not take its place.
+        let mut table = table;
+        let like = names[0]["mcp__my_server__".len()..].to_owned();
+        table.assign([("my_server", like.as_str())]);
+        assert_ne!(table.name("my_server", &like), Some(names[0].as_str()));
+        assert_eq!(
+            table.name("my-server", "read-file"),
+            Some(names[0].as_str())
+        );
     }
 
     #[test]
@@ -170,7 +227,7 @@ mod tests {
         fn every_name_is_legal_and_unique(
             tools in proptest::collection::btree_set(("\\PC{0,80}", "\\PC{0,80}"), 0..12)
         ) {
-            let mut table = NameTable::default();
+            let mut table = NameTable::new(NameStyle::Source);
             table.assign(tools.iter().map(|(server, tool)| (server.as_str(), tool.as_str())));
             let mut names = std::collections::BTreeSet::new();
             for (server, tool) in &tools {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Catalog;
-use super::names::NameTable;
-use crate::tool::{Backend, Tool, ToolDefinition};
+use super::names::{NameStyle, NameTable};
+use crate::tool::{Backend, SchemaForm, Tool, ToolDefinition};
 
 /// The lists of all servers of a source, and the catalog made of them.
 #[derive(Debug)]
@@ -16,8 +16,10 @@ pub(crate) struct CatalogStore {
 #[derive(Debug)]
 struct StoreState {
     names: NameTable,
-    /// Server names in the order of the configuration.
-    order: Vec<Arc<str>>,
+    /// How a model is shown the schemas of arguments.
+    schemas: SchemaForm,
+    /// The servers in the order of the configuration, each with the instance whose lists count.
+    order: Vec<(Arc<str>, u64)>,
     listings: HashMap<Arc<str>, Listing>,
     catalog: Arc<Catalog>,
     /// While a source loads, lists are held back so that names do not depend on who was faster.
@@ -46,11 +48,12 @@ impl Changes {
 }
 
 impl CatalogStore {
-    /// A store for these servers, which holds back what is listed until [`release`](Self::release).
-    pub(crate) fn new(order: Vec<Arc<str>>) -> Self {
+    /// A store without servers, which holds back what is listed until [`release`](Self::release).
+    pub(crate) fn new(names: NameStyle, schemas: SchemaForm) -> Self {
         let state = StoreState {
-            names: NameTable::default(),
-            order,
+            names: NameTable::new(names),
+            schemas,
+            order: Vec::new(),
             listings: HashMap::new(),
             catalog: Arc::default(),
             held: true,
@@ -73,15 +76,47 @@ impl CatalogStore {
         }
     }
 
-    /// Takes a server's new list in the place of its old one. Tools are compared by their own name:
-    /// what did not change stays the same tool, in its place; new tools come after.
+    /// Puts the servers in this order, and says for each which instance's lists count. What an instance listed that served
+    /// before stays until the new one has listed. Returns the names of the tools of each server that is gone.
+    pub(crate) fn arrange(&self, order: Vec<(Arc<str>, u64)>) -> Vec<(Arc<str>, Vec<String>)> {
+        let mut state = self.lock();
+        let stays = |name: &Arc<str>| order.iter().any(|(known, _)| known == name);
+        let mut gone = Vec::new();
+        state.listings.retain(|name, listing| {
+            let stays = stays(name);
+            if !stays {
+                let mut names: Vec<_> = listing.tools.iter().map(|t| t.name().to_owned()).collect();
+                names.sort_unstable();
+                gone.push((Arc::clone(name), names));
+            }
+            stays
+        });
+        gone.sort_unstable();
+        state.order = order;
+        if !state.held {
+            state.publish();
+        }
+        gone
+    }
+
+    /// Takes an instance's new list in the place of its server's old one. Tools are compared by their own name:
+    /// what did not change stays the same tool, in its place; new tools come after. A list of an instance that no
+    /// longer has the place changes nothing.
     pub(crate) fn replace(
         &self,
         server: &Arc<str>,
+        instance: u64,
         definitions: Vec<ToolDefinition>,
         backend: Arc<dyn Backend>,
     ) -> Changes {
         let mut state = self.lock();
+        if !state
+            .order
+            .iter()
+            .any(|(name, id)| name == server && *id == instance)
+        {
+            return Changes::default();
+        }
         let old = state.listings.remove(server);
         let (definitions, tools) = match old {
             Some(old) => (in_old_order(definitions, &old.definitions), old.tools),
@@ -138,12 +173,12 @@ impl StoreState {
         });
         self.names.assign(tools);
         for (server, listing) in &mut self.listings {
-            listing.rebuild(server, &self.names);
+            listing.rebuild(server, &self.names, self.schemas);
         }
         let listed = self
             .order
             .iter()
-            .filter_map(|server| self.listings.get(server));
+            .filter_map(|(server, _)| self.listings.get(server));
         let tools: Vec<Arc<Tool>> = listed.flat_map(|listing| listing.tools.clone()).collect();
         let current = &self.catalog.tools;
         let same = tools.len() == current.len()
@@ -159,7 +194,7 @@ impl StoreState {
 
 impl Listing {
     /// Makes the wrappers that are missing and keeps those that still fit.
-    fn rebuild(&mut self, server: &Arc<str>, names: &NameTable) {
+    fn rebuild(&mut self, server: &Arc<str>, names: &NameTable, schemas: SchemaForm) {
         let mut old: HashMap<&str, &Arc<Tool>> = self
             .tools
             .iter()
@@ -173,7 +208,8 @@ impl Listing {
                     _ => {
                         let name = names.name(server, &definition.name)?.to_owned();
                         let backend = Arc::clone(&self.backend);
-                        let tool = Tool::new(name, Arc::clone(server), definition.clone(), backend);
+                        let server = Arc::clone(server);
+                        let tool = Tool::new(name, server, definition.clone(), schemas, backend);
                         Some(Arc::new(tool))
                     }
                 });
@@ -234,6 +270,12 @@ mod tests {
         }
     }
 
+    fn store(servers: &[&str]) -> CatalogStore {
+        let store = CatalogStore::new(NameStyle::Source, SchemaForm::Closed);
+        store.arrange(servers.iter().map(|name| ((*name).into(), 1)).collect());
+        store
+    }
+
     fn list(store: &CatalogStore, server: &str, tools: &[(&str, &str)]) -> Changes {
         let entries = tools.iter().map(|(name, about)| {
             RawJson::from(
@@ -241,7 +283,7 @@ mod tests {
             )
         });
         let (definitions, _) = read_listing(entries.collect());
-        store.replace(&server.into(), definitions, Arc::new(Nobody))
+        store.replace(&server.into(), 1, definitions, Arc::new(Nobody))
     }
 
     fn names(store: &CatalogStore) -> Vec<String> {
@@ -255,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_did_not_change_stays_the_same_tool_in_its_place() {
-        let store = CatalogStore::new(vec!["b".into(), "a".into()]);
+        let store = store(&["b", "a"]);
         store.release();
         list(&store, "a", &[("x", "")]);
         list(&store, "b", &[("one", "1"), ("two", "2"), ("three", "3")]);
@@ -285,7 +327,7 @@ mod tests {
 
     #[test]
     fn an_equal_list_is_no_change() {
-        let store = CatalogStore::new(vec!["a".into()]);
+        let store = store(&["a"]);
         store.release();
         list(&store, "a", &[("x", ""), ("y", "")]);
         let before = store.catalog();
@@ -294,9 +336,28 @@ mod tests {
     }
 
     #[test]
+    fn a_new_order_takes_tools_away_and_the_instance_before_no_longer_counts() {
+        let store = store(&["a", "b"]);
+        store.release();
+        list(&store, "a", &[("x", "")]);
+        list(&store, "b", &[("y", ""), ("z", "")]);
+        let gone = store.arrange(vec![("c".into(), 1), ("a".into(), 2)]);
+        assert_eq!(
+            gone,
+            [("b".into(), vec!["b_y".to_owned(), "b_z".to_owned()])]
+        );
+        assert_eq!(names(&store), ["a_x"]);
+        // Instance 1 of it has lost its place, and so has what left the configuration.
+        assert!(list(&store, "a", &[("late", "")]).is_empty());
+        assert!(list(&store, "b", &[("y", "")]).is_empty());
+        list(&store, "c", &[("n", "")]);
+        assert_eq!(names(&store), ["c_n", "a_x"]);
+    }
+
+    #[test]
     fn names_do_not_depend_on_which_server_was_faster() {
         let build = |first: &str, second: &str| {
-            let store = CatalogStore::new(vec!["a".into(), "a_b".into()]);
+            let store = store(&["a", "a_b"]);
             for server in [first, second] {
                 let tool = if server == "a" { "b_c" } else { "c" };
                 list(&store, server, &[(tool, "")]);

@@ -79,6 +79,7 @@ mod resolved;
 mod secret_command;
 mod sensitive;
 mod transport;
+mod trust;
 mod url;
 
 pub use definition::{
@@ -107,3 +108,4 @@ pub use secret_command::{
     CommandFailure, CommandRunner, MAX_SECRET_BYTES, SECRET_COMMAND_TIMEOUT, SecretCommand,
     SecretCommands,
 };
+pub use trust::without_untrusted;

@@ -34,6 +34,7 @@ pub(super) struct Connected {
 pub(super) async fn connect(
     spec: Arc<ServerSpec>,
     generation: u64,
+    is_first: bool,
     slot: Arc<Semaphore>,
     cancel: CancellationToken,
 ) -> Result<Connected, OpenError> {
@@ -45,7 +46,7 @@ pub(super) async fn connect(
     let opening = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(cancelled()),
-        opening = prepare(&spec, events, cancel.clone()) => opening?,
+        opening = prepare(&spec, events, is_first, cancel.clone()) => opening?,
     };
     let slot = match opening.target {
         Target::Remote { .. } => None,
@@ -55,6 +56,14 @@ pub(super) async fn connect(
             // The semaphore is never closed.
             permit = slot.acquire_owned() => permit.ok().map(|_permit| ProcessSlot { _permit }),
         },
+    };
+    let _inside = match (&spec.shared.startup_gates, &opening.target) {
+        (Some(gates), Target::Remote { options, .. }) => tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(cancelled()),
+            inside = gates.enter(options.url.as_str()) => inside,
+        },
+        _ => None,
     };
     let connection = opening.open(slot).await.inspect_err(|failed| {
         if failed.error.kind() == ErrorKind::NeedsAuth {
@@ -142,6 +151,7 @@ pub(super) async fn end(connection: &Connection, spec: &ServerSpec) -> Option<Cl
 async fn prepare(
     spec: &Arc<ServerSpec>,
     events: EventSink,
+    is_first: bool,
     cancel: CancellationToken,
 ) -> Result<Opening, OpenError> {
     if spec.definition.protocol == Protocol::Modern {
@@ -171,7 +181,7 @@ async fn prepare(
             };
             OpenError::new(ErrorKind::Config, unnamed.to_string())
         })?;
-    if events.generation == 1 {
+    if is_first {
         for warning in &resolved.warnings {
             events.push(EventKind::Note {
                 message: warning.to_string(),

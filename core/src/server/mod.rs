@@ -11,11 +11,15 @@ mod handle;
 mod pace;
 mod placeholder;
 mod restart;
+mod seat;
 mod shell_command;
 mod snapshot;
 mod spec;
+mod startup_gates;
 mod task;
 
 pub(crate) use handle::Server;
+pub(crate) use seat::Seat;
 pub use shell_command::ShellCommandRunner;
 pub(crate) use spec::{EngineCell, HttpCell, RuntimeCell, ServerSpec, Shared};
+pub(crate) use startup_gates::StartupGates;

@@ -56,7 +56,7 @@ impl Server {
         let Some(catalog) = self.catalog().map(|store| store.catalog()) else {
             return placeholder.failed(closed(Executed::No));
         };
-        let server = &*self.spec().name;
+        let server = &**self.name();
         let tools = || {
             catalog
                 .tools()
@@ -69,7 +69,7 @@ impl Server {
                 .collect();
             let output = format!("connected; its tools are:\n{}", lines.join("\n"));
             let name: Arc<str> = placeholder.server_tool().into();
-            return ToolResult::told(&self.spec().name, &name, output);
+            return ToolResult::told(self.name(), &name, output);
         };
         let wanted: String = wanted.parse_as().unwrap_or_default();
         let found = tools().find(|tool| tool.name() == wanted || tool.server_tool() == wanted);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::config::Limits;
+
 /// What bounds the restarts of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RestartLimits {
@@ -13,6 +15,18 @@ pub(crate) struct RestartLimits {
     pub(crate) max_delay: Duration,
     /// A connection that lasted so long starts the count anew.
     pub(crate) stable_period: Duration,
+}
+
+impl RestartLimits {
+    /// Those among a server's limits.
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self {
+            max_retries: limits.restart_retries,
+            first_delay: limits.restart_first_delay,
+            max_delay: limits.restart_max_delay,
+            stable_period: limits.restart_stable_period,
+        }
+    }
 }
 
 /// Counts retries in a row.

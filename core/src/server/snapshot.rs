@@ -12,7 +12,7 @@ use crate::event::{State, Status};
 pub(crate) struct Snapshot {
     pub(crate) state: State,
     pub(crate) status: Status,
-    /// The newest connection's number; 0 before there was one.
+    /// The newest connection's number, or that of the instance before; 0 before there was any.
     pub(crate) generation: u64,
     /// What calls are sent on. Only a running server has one.
     pub(crate) connection: Option<Arc<Connection>>,
@@ -24,16 +24,17 @@ pub(crate) struct Snapshot {
     pub(crate) attempt_expected: bool,
     /// How often the server was connected again.
     pub(crate) restarts: u32,
-    /// Whether the source is closed, or closing.
+    /// Whether the instance is closed, or closing.
     pub(crate) closed: bool,
 }
 
 impl Snapshot {
-    pub(crate) fn initial(status: Status) -> Self {
+    /// Before the first attempt, after connections up to `generation` that another instance had.
+    pub(crate) fn initial(status: Status, generation: u64) -> Self {
         Self {
             state: State::Stopped,
             status,
-            generation: 0,
+            generation,
             connection: None,
             offered: None,
             last_error: None,

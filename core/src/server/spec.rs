@@ -11,9 +11,11 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::startup_gates::StartupGates;
 use crate::catalog::ListingCache;
 use crate::config::{
     Environment, EnvironmentProvider, ExpandMode, Lazy, Limits, SecretCommands, ServerDefinition,
+    fingerprint,
 };
 use crate::error::{Error, ErrorKind};
 use crate::event::EventLog;
@@ -36,6 +38,10 @@ pub(crate) struct Shared {
     pub(crate) guardian: bool,
     pub(crate) replay_repeatable_calls: bool,
     pub(crate) validate_arguments: bool,
+    /// Whether a call makes a lost connection anew, and not only a lazy server's.
+    pub(crate) calls_reconnect: bool,
+    /// Where connects to one address wait for each other.
+    pub(crate) startup_gates: Option<StartupGates>,
     /// Cancelled by close: ends attempts and waits at once.
     pub(crate) closing: CancellationToken,
     /// Cancelled when a close takes too long: what is left is let go, and so killed.
@@ -130,6 +136,31 @@ pub(crate) struct ServerSpec {
 }
 
 impl ServerSpec {
+    /// Whether a connection of `other` can serve for this: it is started in the same way.
+    pub(crate) fn starts_as(&self, other: &Self) -> bool {
+        let started = |spec: &Self| {
+            let definition = &spec.definition;
+            (
+                definition.enabled,
+                definition.protocol,
+                definition.base_dir.clone(),
+                fingerprint(definition),
+            )
+        };
+        started(self) == started(other)
+    }
+
+    /// Whether nothing else differs that a server looks at while it serves.
+    pub(crate) fn serves_as(&self, other: &Self) -> bool {
+        self.limits == other.limits
+            && self.lazy == other.lazy
+            && self.auto_restart == other.auto_restart
+            && self.live_tool_list == other.live_tool_list
+            && self.definition.tools == other.definition.tools
+            && self.definition.exposure == other.definition.exposure
+            && self.definition.tool_exposure == other.definition.tool_exposure
+    }
+
     /// Has the secret commands of this server run again at its next connect. False when it has none.
     pub(crate) fn forget_secrets(&self) -> bool {
         if let Some(secrets) = &self.shared.secret_commands {

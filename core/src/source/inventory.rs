@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::load::load_mcp;
-use super::options::{LoadOptions, Wait};
+use super::options::{LoadOptions, Purpose, Wait};
 use crate::config::ConfigInput;
 use crate::error::Error;
 use crate::event::Status;
@@ -52,7 +52,7 @@ pub async fn list_mcp_tools(
     let options = LoadOptions {
         wait: Wait::All,
         cache_dir: None,
-        inventory: true,
+        purpose: Purpose::Inventory,
         ..options
     };
     let source = load_mcp(config, options).await?;
@@ -60,6 +60,7 @@ pub async fn list_mcp_tools(
     for server in source.servers() {
         let info = source.info(&server)?;
         let tools = source
+            .roster
             .catalog
             .definitions(&server)
             .into_iter()

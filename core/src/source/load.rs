@@ -9,17 +9,16 @@ use futures_util::stream::FuturesUnordered;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::options::{LoadOptions, Wait};
-use super::{Entry, Implementation, McpSource};
-use crate::catalog::{CatalogStore, ListingCache};
-use crate::config::{
-    AutoRestart, ConfigInput, Lazy, Limits, ParseOptions, ParsedConfig, SecretCommands,
-    ServerDefinition, parse,
-};
+use super::options::{LoadOptions, Purpose, Wait};
+use super::policy::Policy;
+use super::roster::Roster;
+use super::{Implementation, McpSource};
+use crate::catalog::ListingCache;
+use crate::config::{ConfigInput, Lazy, ParseOptions, ParsedConfig, SecretCommands, parse};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventLog;
 use crate::protocol::ClientIdentity;
-use crate::server::{EngineCell, HttpCell, RuntimeCell, Server, ServerSpec, Shared};
+use crate::server::{EngineCell, HttpCell, RuntimeCell, Server, Shared, StartupGates};
 
 /// How long servers may take to end when a load is cancelled; then they are killed.
 const CANCELLED_CLOSE: Duration = Duration::from_millis(500);
@@ -53,25 +52,49 @@ pub async fn load_mcp(
     config: impl Into<ConfigInput>,
     options: LoadOptions,
 ) -> Result<McpSource, Error> {
-    let parsed = parse(config.into(), &ParseOptions::default())
-        .map_err(|error| Error::new(ErrorKind::Config, error.to_string()))?;
-    let source = prepare(parsed, &options).await?;
-    let cancel = options.cancel.clone().unwrap_or_default();
+    let config = config.into();
+    let file = match &config {
+        ConfigInput::File(path) => Some(path.clone()),
+        _ => None,
+    };
+    let parsed = read(config)?;
+    let roster = Roster::new(shared(&options)?, Policy::of(&options));
+    // Until there is a source that does it, whoever drops the load ends the tasks that it started.
+    let unfinished = roster.shared.closing.clone().drop_guard();
+    let fresh = roster.reconfigure(parsed).await?.fresh;
+    unfinished.disarm();
+    let source = McpSource {
+        roster,
+        file,
+        wait: options.wait,
+    };
+    let cancel = options.cancel.unwrap_or_default();
     tokio::select! {
         biased;
         () = cancel.cancelled() => {
             source.close_within(CANCELLED_CLOSE).await;
-            return Err(Error::new(ErrorKind::Cancelled, "cancelled by the caller"));
+            return Err(cancelled());
         }
-        () = settle(&source, options.wait) => {}
+        () = settle(&source.roster.shared, fresh, options.wait) => {}
     }
-    source.catalog.release();
+    // A session shows what was listed with its first exchange.
+    if options.purpose != Purpose::Session {
+        source.roster.catalog.release();
+    }
     Ok(source)
 }
 
-async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSource, Error> {
-    let problems = parsed.problems().cloned().collect();
-    let limits = source_limits(options);
+/// Reads a configuration. Entries are judged alone; this fails when it cannot be used as a whole.
+pub(super) fn read(config: ConfigInput) -> Result<ParsedConfig, Error> {
+    parse(config, &ParseOptions::default())
+        .map_err(|error| Error::new(ErrorKind::Config, error.to_string()))
+}
+
+pub(super) fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "cancelled by the caller")
+}
+
+fn shared(options: &LoadOptions) -> Result<Arc<Shared>, Error> {
     let base_dir = match &options.base_dir {
         Some(directory) => std::path::absolute(directory),
         None => std::env::current_dir(),
@@ -87,8 +110,8 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let Implementation { name, version } = options.client_info.clone().unwrap_or_else(own);
-    let shared = Arc::new(Shared {
-        events: EventLog::new(limits.max_events),
+    Ok(Arc::new(Shared {
+        events: EventLog::new(Policy::of(options).limits.max_events),
         runtime: RuntimeCell::current(),
         environment: options.environment(),
         client: ClientIdentity { name, version },
@@ -102,113 +125,32 @@ async fn prepare(parsed: ParsedConfig, options: &LoadOptions) -> Result<McpSourc
         guardian: options.guardian.unwrap_or(true),
         replay_repeatable_calls: options.replay_repeatable_calls,
         validate_arguments: options.validate_arguments,
+        calls_reconnect: options.purpose == Purpose::Session,
+        startup_gates: (options.purpose == Purpose::Session).then(StartupGates::default),
         closing: CancellationToken::new(),
         overdue: CancellationToken::new(),
         tasks: TaskTracker::new(),
         engine: EngineCell::default(),
         http: HttpCell::default(),
-    });
-    // Until there is a source that does it, whoever drops the load ends the tasks that it started.
-    let unfinished = shared.closing.clone().drop_guard();
-    let order = parsed
-        .servers
-        .iter()
-        .map(|entry| entry.name.as_str().into())
-        .collect();
-    let catalog = Arc::new(CatalogStore::new(order));
-    let entries = join_all(parsed.servers.into_iter().map(|entry| {
-        let (shared, catalog, limits) = (&shared, &catalog, &limits);
-        async move {
-            let name: Arc<str> = entry.name.into();
-            let server = match entry.definition {
-                Ok(definition) => {
-                    let spec = spec(Arc::clone(&name), definition, limits, options, shared);
-                    Ok(Server::launch(Arc::new(spec), catalog).await)
-                }
-                Err(problem) => Err(problem),
-            };
-            Entry { name, server }
-        }
     }))
-    .await;
-    unfinished.disarm();
-    Ok(McpSource {
-        catalog,
-        shared,
-        entries,
-        problems,
-        limits,
-    })
 }
 
-fn spec(
-    name: Arc<str>,
-    definition: ServerDefinition,
-    limits: &Limits,
-    options: &LoadOptions,
-    shared: &Arc<Shared>,
-) -> ServerSpec {
-    // A server's own key wins over the host's option, and that over `resident`, the server's own
-    // `resident` first.
-    let own_resident = definition.resident;
-    let resident = own_resident.unwrap_or(options.resident);
-    let option = |option: Option<bool>| match own_resident {
-        Some(true) => None,
-        _ => option,
-    };
-    let restarts = |choice: AutoRestart| matches!(choice, AutoRestart::On { .. });
-    let auto_restart = definition
-        .auto_restart
-        .map(restarts)
-        .or_else(|| option(options.auto_restart.map(restarts)))
-        .unwrap_or(resident);
-    let live_tool_list = definition
-        .live_tool_list
-        .or_else(|| option(options.live_tool_list))
-        .unwrap_or(resident);
-    ServerSpec {
-        limits: definition.limits_over(limits),
-        lazy: if options.inventory {
-            Lazy::No
-        } else {
-            definition.lazy
-        },
-        filtered: !options.inventory,
-        auto_restart,
-        live_tool_list,
-        listing_key: crate::config::listing_key(&definition),
-        shared: Arc::clone(shared),
-        definition,
-        name,
-    }
-}
-
-fn source_limits(options: &LoadOptions) -> Limits {
-    let mut limits = Limits::default();
-    if let Some(AutoRestart::On {
-        max_retries,
-        backoff,
-    }) = options.auto_restart
-    {
-        limits.restart_retries = max_retries.unwrap_or(limits.restart_retries);
-        limits.restart_first_delay = backoff.unwrap_or(limits.restart_first_delay);
-    }
-    limits.with(&options.limits)
-}
-
-/// Starts what is to be started at load, and waits as the host chose.
-async fn settle(source: &McpSource, wait: Wait) {
+/// Starts those that are to be started, and waits as the host chose.
+pub(super) async fn settle(shared: &Arc<Shared>, servers: Vec<Arc<Server>>, wait: Wait) {
     let never = CancellationToken::new();
-    let servers = source
-        .entries
+    let started: Vec<Arc<Server>> = servers
+        .into_iter()
+        .filter(|server| {
+            let spec = server.spec();
+            spec.definition.enabled && spec.lazy != Lazy::Yes
+        })
+        .collect();
+    let mut attempts: FuturesUnordered<_> = started
         .iter()
-        .filter_map(|entry| entry.server.as_ref().ok());
-    let mut attempts: FuturesUnordered<_> = servers
-        .filter(|server| server.spec().definition.enabled && server.spec().lazy != Lazy::Yes)
         .map(|server| {
             let (server, never) = (Arc::clone(server), never.clone());
             // On a task of its own: a load that does not wait must not end the attempt.
-            source.shared.tasks.spawn(async move {
+            shared.tasks.spawn(async move {
                 // What went wrong is in the server's status and its events.
                 let _ = match server.spec().lazy {
                     Lazy::List => server.list_once(&never).await,
@@ -219,13 +161,9 @@ async fn settle(source: &McpSource, wait: Wait) {
         .collect();
     match wait {
         Wait::All => while attempts.next().await.is_some() {},
+        // The attempts are under way when this returns: whoever asks for the state sees that.
         Wait::None => {
-            // The attempts are under way when this returns: whoever asks for the state sees that.
-            let begun = source
-                .entries
-                .iter()
-                .filter_map(|entry| entry.server.as_ref().ok());
-            join_all(begun.map(|server| server.begun())).await;
+            join_all(started.iter().map(|server| server.begun())).await;
         }
         Wait::For(limit) => {
             let all = async { while attempts.next().await.is_some() {} };
@@ -234,7 +172,7 @@ async fn settle(source: &McpSource, wait: Wait) {
         }
         Wait::Ready => loop {
             let settled = attempts.next();
-            let next = if any_connected(source) {
+            let next = if started.iter().any(|server| server.was_connected()) {
                 tokio::time::timeout(READY_QUIET, settled)
                     .await
                     .ok()
@@ -247,12 +185,4 @@ async fn settle(source: &McpSource, wait: Wait) {
             }
         },
     }
-}
-
-fn any_connected(source: &McpSource) -> bool {
-    source
-        .entries
-        .iter()
-        .filter_map(|entry| entry.server.as_ref().ok())
-        .any(|server| server.snapshot().generation > 0)
 }

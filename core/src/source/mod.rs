@@ -4,9 +4,12 @@ mod inventory;
 mod load;
 mod options;
 mod options_form;
+mod policy;
+mod roster;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,34 +17,28 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::{Catalog, CatalogStore};
-use crate::config::{ConfigProblem, Limits};
+use self::roster::Roster;
+use crate::catalog::Catalog;
+use crate::config::{ConfigInput, ConfigProblem, Limits};
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventKind, State, Status, Subscription, observe};
-use crate::server::{Server, Shared};
+use crate::server::Server;
 use crate::tool::Tool;
 
 pub use inventory::{InventoryEntry, InventoryTool, list_mcp_tools};
 pub use load::load_mcp;
 pub use options::{LoadOptions, Wait};
+pub use roster::Reloaded;
 
 /// The servers of a configuration, kept usable until [`close`](McpSource::close).
 ///
 /// Dropping a source without closing it ends its servers in the background; `close` waits until
 /// nothing of them is left.
 pub struct McpSource {
-    catalog: Arc<CatalogStore>,
-    shared: Arc<Shared>,
-    /// In the order of the configuration. Entries that cannot be used have no server.
-    entries: Vec<Entry>,
-    problems: Vec<ConfigProblem>,
-    limits: Limits,
-}
-
-/// One entry of the configuration.
-struct Entry {
-    name: Arc<str>,
-    server: Result<Arc<Server>, ConfigProblem>,
+    roster: Arc<Roster>,
+    /// The file that it was loaded from, which a reload reads again.
+    file: Option<PathBuf>,
+    wait: Wait,
 }
 
 /// How one side of a connection introduces itself to the other.
@@ -86,49 +83,49 @@ pub struct ServerInfo {
 impl McpSource {
     /// The tools of all servers, as they are now. A list once taken never changes.
     pub fn tools(&self) -> Vec<Arc<Tool>> {
-        self.catalog.catalog().tools().to_vec()
+        self.roster.catalog.catalog().tools().to_vec()
     }
 
     /// The same list with its version, shared instead of copied.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.catalog()
+        self.roster.catalog.catalog()
     }
 
     /// The tool that a model knows by this name.
     pub fn tool(&self, name: &str) -> Option<Arc<Tool>> {
-        self.catalog.catalog().tool(name).cloned()
+        self.roster.catalog.catalog().tool(name).cloned()
     }
 
     /// The server, and the tool's own name on it, behind a name for models. Remembers names of tools
     /// that are gone.
     pub fn owner_of(&self, name: &str) -> Option<(String, String)> {
-        self.catalog.owner(name)
+        self.roster.catalog.owner(name)
     }
 
     /// The name for models of a server's tool.
     pub fn name_of(&self, server: &str, tool: &str) -> Option<String> {
-        self.catalog.name(server, tool)
+        self.roster.catalog.name(server, tool)
     }
 
     /// How the newest attempt of each server ended.
     pub fn status(&self) -> BTreeMap<String, Status> {
-        self.entries
-            .iter()
+        let seating = self.roster.seating();
+        let entries = seating.entries.iter();
+        entries
             .map(|entry| (entry.name.to_string(), entry.status()))
             .collect()
     }
 
     /// The names of all servers, in the order of the configuration.
     pub fn servers(&self) -> Vec<String> {
-        self.entries
-            .iter()
-            .map(|entry| entry.name.to_string())
-            .collect()
+        let seating = self.roster.seating();
+        let entries = seating.entries.iter();
+        entries.map(|entry| entry.name.to_string()).collect()
     }
 
     /// A server's state.
     pub fn state(&self, server: &str) -> Result<State, Error> {
-        Ok(match &self.entry(server)?.server {
+        Ok(match self.roster.seating().entry(server)?.server() {
             Ok(server) => server.standing().0,
             Err(_) => State::Error,
         })
@@ -136,9 +133,10 @@ impl McpSource {
 
     /// What is known of a server.
     pub fn info(&self, server: &str) -> Result<ServerInfo, Error> {
-        let entry = self.entry(server)?;
+        let seating = self.roster.seating();
+        let entry = seating.entry(server)?;
         let name = entry.name.to_string();
-        Ok(match &entry.server {
+        Ok(match entry.server() {
             Ok(server) => {
                 let snapshot = server.snapshot();
                 let identity = snapshot.connection.as_ref().map(|c| c.identity().clone());
@@ -172,8 +170,54 @@ impl McpSource {
     }
 
     /// What is wrong in the configuration, entries that cannot be used included.
-    pub fn problems(&self) -> &[ConfigProblem] {
-        &self.problems
+    pub fn problems(&self) -> Vec<ConfigProblem> {
+        self.roster.seating().problems.clone()
+    }
+
+    /// Takes a new configuration in the place of the one that is there; without one, reads the file again that the
+    /// source was loaded from.
+    ///
+    /// A server that is started in the same way keeps its connection, whatever else changed of it; one that is not, or
+    /// is new, is connected, and this waits for that as the load did. What is gone ends in the background. Tools that the
+    /// host holds go on with the instance that serves now (SPEC 2.22). An entry that cannot be used leaves the server
+    /// of its name as it was, and is in [`problems`](Self::problems).
+    ///
+    /// `cancel` ends the wait; the attempts go on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Config`], and then nothing has changed; [`ErrorKind::Cancelled`] and [`ErrorKind::Closed`].
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use mcp_resident::{LoadOptions, load_mcp};
+    /// use serde_json::json;
+    ///
+    /// let one = json!({"mcpServers": {"a": {"url": "http://127.0.0.1:1/mcp", "enabled": false}}});
+    /// let source = load_mcp(one, LoadOptions::default()).await?;
+    /// let other = json!({"mcpServers": {"b": {"url": "http://127.0.0.1:1/mcp", "enabled": false}}});
+    /// let changes = source.reload(Some(other.into()), None).await?;
+    /// assert_eq!((changes.added, changes.removed), (vec!["b".to_owned()], vec!["a".to_owned()]));
+    /// source.close().await;
+    /// # Ok::<(), mcp_resident::Error>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn reload(
+        &self,
+        config: Option<ConfigInput>,
+        cancel: Option<&CancellationToken>,
+    ) -> Result<Reloaded, Error> {
+        let config = config.or_else(|| self.file.clone().map(ConfigInput::File));
+        let config = config.ok_or_else(|| {
+            let message = "the source was not loaded from a file: give the new configuration";
+            Error::new(ErrorKind::Config, message)
+        })?;
+        let reconfigured = self.roster.reconfigure(load::read(config)?).await?;
+        tokio::select! {
+            biased;
+            () = token(cancel).cancelled_owned() => Err(load::cancelled()),
+            () = load::settle(&self.roster.shared, reconfigured.fresh, self.wait) => Ok(reconfigured.changes),
+        }
     }
 
     /// Connects a server, unless that is done or under way, and waits for the outcome.
@@ -211,7 +255,9 @@ impl McpSource {
         match server {
             Some(server) => self.server(server)?.refresh().await,
             None => {
-                let running = self.servers_running();
+                let seating = self.roster.seating();
+                let servers = seating.servers();
+                let running = servers.filter(|server| server.standing().0 == State::Running);
                 let results = join_all(running.map(|server| server.refresh())).await;
                 results.into_iter().collect()
             }
@@ -249,84 +295,61 @@ impl McpSource {
 
     /// Calls `observer` at each event, in order, on a task of its own.
     pub fn on_event(&self, observer: impl Fn(&Event) + Send + 'static) -> Subscription {
-        let runtime = self.shared.runtime.get();
-        observe(
-            runtime.as_ref(),
-            &self.shared.events,
-            move |event: Event| {
-                observer(&event);
-            },
-        )
+        let shared = &self.roster.shared;
+        let runtime = shared.runtime.get();
+        observe(runtime.as_ref(), &shared.events, move |event: Event| {
+            observer(&event);
+        })
     }
 
     /// The newest events after `sequence`, oldest first; 0 gives all that are kept.
     pub fn events(&self, sequence: u64) -> Vec<Event> {
-        self.shared.events.after(sequence)
+        self.roster.shared.events.after(sequence)
     }
 
     /// The limits that hold for servers without limits of their own.
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        &self.roster.policy.limits
     }
 
     /// Disconnects every server and waits until no process, task or connection of theirs is left,
     /// all at once and within the limit of a whole close. Calling it again is harmless.
     pub async fn close(&self) {
-        self.close_within(self.limits.close_total).await;
+        self.close_within(self.roster.policy.limits.close_total)
+            .await;
     }
 
     /// Closes in an orderly way for so long, and then without any grace.
     async fn close_within(&self, limit: Duration) {
-        self.shared.closing.cancel();
-        self.shared.tasks.close();
-        if tokio::time::timeout(limit, self.shared.tasks.wait())
+        let shared = &self.roster.shared;
+        shared.closing.cancel();
+        shared.tasks.close();
+        if tokio::time::timeout(limit, shared.tasks.wait())
             .await
             .is_err()
         {
-            self.shared.overdue.cancel();
-            self.shared.tasks.wait().await;
+            shared.overdue.cancel();
+            shared.tasks.wait().await;
         }
-        self.shared.release();
+        shared.release();
     }
 
-    fn entry(&self, name: &str) -> Result<&Entry, Error> {
-        self.entries
-            .iter()
-            .find(|entry| &*entry.name == name)
-            .ok_or_else(|| {
-                let names: Vec<&str> = self.entries.iter().map(|entry| &*entry.name).collect();
-                let message = match names.len() {
-                    0 => format!("there is no server `{name}`: the configuration has none"),
-                    _ => format!(
-                        "there is no server `{name}`; there are: {}",
-                        names.join(", ")
-                    ),
-                };
-                Error::new(ErrorKind::UnknownServer, message)
-            })
-    }
-
-    fn server(&self, name: &str) -> Result<&Arc<Server>, Error> {
-        self.entry(name)?.server.as_ref().map_err(config_error)
-    }
-
-    fn servers_running(&self) -> impl Iterator<Item = &Arc<Server>> {
-        self.entries
-            .iter()
-            .filter_map(|entry| entry.server.as_ref().ok())
-            .filter(|server| server.standing().0 == State::Running)
+    fn server(&self, name: &str) -> Result<Arc<Server>, Error> {
+        let seating = self.roster.seating();
+        let server = seating.entry(name)?.server();
+        server.cloned().map_err(config_error)
     }
 }
 
 impl Drop for McpSource {
     fn drop(&mut self) {
-        let Some(runtime) = self.shared.runtime.get() else {
+        let shared = Arc::clone(&self.roster.shared);
+        let Some(runtime) = shared.runtime.get() else {
             return;
         };
-        self.shared.closing.cancel();
-        self.shared.tasks.close();
+        shared.closing.cancel();
+        shared.tasks.close();
         // Tools that the host keeps hold what is shared; what has a thread or a task is let go anyway.
-        let shared = Arc::clone(&self.shared);
         runtime.spawn(async move {
             shared.tasks.wait().await;
             shared.release();
@@ -340,15 +363,6 @@ impl fmt::Debug for McpSource {
             .debug_struct("McpSource")
             .field("status", &self.status())
             .finish_non_exhaustive()
-    }
-}
-
-impl Entry {
-    fn status(&self) -> Status {
-        match &self.server {
-            Ok(server) => server.standing().1,
-            Err(_) => Status::Failed,
-        }
     }
 }
 

@@ -28,6 +28,18 @@ pub enum Wait {
     For(Duration),
 }
 
+/// What servers are loaded for, which decides what is offered of them and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Purpose {
+    /// A host lists their tools and calls them.
+    #[default]
+    Source,
+    /// They are connected once, unfiltered, to be listed.
+    Inventory,
+    /// They serve a session.
+    Session,
+}
+
 /// What a host chooses. [`Default`] is the older contract: nothing restarts, nothing is followed, the
 /// whole environment is inherited, and the load waits for all servers.
 #[derive(Clone, Default)]
@@ -68,8 +80,8 @@ pub struct LoadOptions {
     /// Checks the arguments of each call with its tool's own schema before anything is sent, and leaves out nulls of
     /// optional properties that the schema refuses.
     pub validate_arguments: bool,
-    /// Connects everything once, unfiltered, to list it.
-    pub(super) inventory: bool,
+    /// What the servers are loaded for.
+    pub(crate) purpose: Purpose,
     /// How this host introduces itself to servers.
     pub client_info: Option<Implementation>,
 }

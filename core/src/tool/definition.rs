@@ -133,6 +133,15 @@ fn shortened(text: &str) -> String {
     text.chars().take(SHOWN).chain(['…']).collect()
 }
 
+/// How a model is shown the schema of a tool's arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SchemaForm {
+    /// As a closed object (SPEC 2.6).
+    Closed,
+    /// As the server gave it.
+    AsListed,
+}
+
 /// The schema that a model is given (contract rule 6): the server's, as an object that is closed.
 pub(crate) fn model_schema(server: &RawJson) -> RawJson {
     let mut members = Members::of(server).unwrap_or_default();

@@ -11,6 +11,6 @@ pub use arguments::Arguments;
 pub use result::{Metadata, ToolResult};
 pub use wrapper::{CallContext, ProgressObserver, Tool};
 
-pub(crate) use definition::{Diagnostic, ToolDefinition, read_listing};
+pub(crate) use definition::{Diagnostic, SchemaForm, ToolDefinition, read_listing};
 pub(crate) use render::render;
 pub(crate) use wrapper::{Backend, PLACEHOLDER_SUFFIX};

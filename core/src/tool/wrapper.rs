@@ -11,7 +11,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use tokio_util::sync::CancellationToken;
 
 use super::argument_rules::ArgumentRules;
-use super::definition::{ToolDefinition, model_schema};
+use super::definition::{SchemaForm, ToolDefinition, model_schema};
 use super::{Arguments, ToolResult};
 use crate::error::{CallError, Executed, FailureKind};
 use crate::json::RawJson;
@@ -79,6 +79,7 @@ pub struct Tool {
     name: String,
     server: Arc<str>,
     definition: ToolDefinition,
+    schema_form: SchemaForm,
     schema: OnceLock<RawJson>,
     argument_rules: OnceLock<ArgumentRules>,
     backend: Arc<dyn Backend>,
@@ -89,12 +90,14 @@ impl Tool {
         name: String,
         server: Arc<str>,
         definition: ToolDefinition,
+        schema_form: SchemaForm,
         backend: Arc<dyn Backend>,
     ) -> Self {
         Self {
             name,
             server,
             definition,
+            schema_form,
             schema: OnceLock::new(),
             argument_rules: OnceLock::new(),
             backend,
@@ -126,10 +129,14 @@ impl Tool {
         self.definition.title.as_deref()
     }
 
-    /// The schema of arguments for a model: the server's, as a closed object (SPEC 2.6).
+    /// The schema of arguments for a model: the server's, as a closed object (SPEC 2.6); in a session, as it is.
     pub fn input_schema(&self) -> &RawJson {
-        self.schema
-            .get_or_init(|| model_schema(&self.definition.input_schema))
+        match self.schema_form {
+            SchemaForm::AsListed => &self.definition.input_schema,
+            SchemaForm::Closed => self
+                .schema
+                .get_or_init(|| model_schema(&self.definition.input_schema)),
+        }
     }
 
     /// The schema of arguments as the server gave it.

@@ -138,6 +138,10 @@ impl Host {
             "start" => json!(source.start(named, Some(&cancel)).await?),
             "stop" => json!(source.stop(named).await?),
             "restart" => json!(source.restart(named, Some(&cancel)).await?),
+            "reload" => {
+                let config = asked.config.is_object().then(|| config(asked.config));
+                json!(source.reload(config, Some(&cancel)).await?)
+            }
             "refresh" => json!(source.refresh(server).await?),
             "wait_for" => {
                 let states: Result<Vec<State>, _> =

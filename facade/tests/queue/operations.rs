@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_resident_facade::mcp_resident::{ErrorKind, FailureKind, State};
-use mcp_resident_facade::{Delivery, LoadRequest, Outcome, Queue, inventory};
+use mcp_resident_facade::{Delivery, Outcome, Queue, inventory};
 use serde_json::json;
 
-use crate::support::{Host, PATIENCE, alone, config};
+use crate::support::{self, Host, PATIENCE, alone};
 
 #[test]
 fn each_of_two_hundred_calls_from_eight_threads_gets_its_own_answer() {
@@ -57,7 +57,7 @@ fn a_load_is_cancelled_by_its_id() {
     let _alone = alone();
     let mut host = Host::new();
     let script = json!({ "never_answer": ["initialize"] });
-    let request = LoadRequest::from_json(&config(&script), "{}").unwrap();
+    let request = support::request(&script, &json!({}));
     let operation = mcp_resident_facade::load(&host.queue, request).unwrap();
     assert!(host.queue.cancel(operation));
     match host.outcome(operation) {
@@ -89,7 +89,7 @@ fn waits_and_errors_arrive_like_everything_else() {
 fn an_inventory_keeps_nothing() {
     let _alone = alone();
     let mut host = Host::new();
-    let request = LoadRequest::from_json(&config(&json!({})), "{}").unwrap();
+    let request = support::request(&json!({}), &json!({}));
     let operation = inventory(&host.queue, request).unwrap();
     match host.outcome(operation) {
         Outcome::Listed(entries) => assert!(!entries.unwrap()[0].tools.is_empty()),

@@ -1,17 +1,15 @@
 //! Questions of servers, answered by id.
 
-use mcp_resident_facade::{Delivery, LoadRequest, answer_from_json};
+use mcp_resident_facade::{Delivery, answer_from_json};
 use serde_json::json;
 
-use crate::support::{Host, alone, config};
+use crate::support::{Host, alone, request};
 
 fn asking(
     host: &mut Host,
     options: &serde_json::Value,
 ) -> std::sync::Arc<mcp_resident_facade::Source> {
-    let request =
-        LoadRequest::from_json(&config(&json!({})), &options.to_string()).expect("good options");
-    host.load_request(request.asking(true))
+    host.load_request(request(&json!({}), options).asking(true))
 }
 
 #[test]

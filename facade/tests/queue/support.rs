@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use mcp_resident_facade::mcp_resident::{Error, ToolResult};
 use mcp_resident_facade::{
-    CallOptions, Delivery, LoadRequest, OperationId, Outcome, Queue, Source, Tool, load,
+    CallOptions, Configuration, Delivery, LoadRequest, OperationId, Outcome, Queue, Source, Tool,
+    load,
 };
 use mcp_resident_fixtures::hub::FakeProgram;
 use serde_json::{Value, json};
@@ -21,13 +22,18 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// The configuration of one fake named `s`.
-pub(crate) fn config(script: &Value) -> String {
+fn config(script: &Value) -> String {
     let program = FakeProgram::find().expect("cargo build -p mcp-resident-fixtures");
     let entry = json!({
         "command": program.path,
         "args": ["fake", "--script", script.to_string()],
     });
     json!({ "mcpServers": { "s": entry } }).to_string()
+}
+
+pub(crate) fn request(script: &Value, options: &Value) -> LoadRequest {
+    let config = Configuration::from_json(&config(script)).expect("a good configuration");
+    LoadRequest::new(config, &options.to_string()).expect("good options")
 }
 
 /// A queue, and what was taken from it while waiting for something else.
@@ -45,9 +51,7 @@ impl Host {
     }
 
     pub(crate) fn load(&mut self, script: &Value, options: &Value) -> Arc<Source> {
-        let request =
-            LoadRequest::from_json(&config(script), &options.to_string()).expect("good options");
-        self.load_request(request)
+        self.load_request(request(script, options))
     }
 
     pub(crate) fn load_request(&mut self, request: LoadRequest) -> Arc<Source> {

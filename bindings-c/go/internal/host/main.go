@@ -200,6 +200,11 @@ func (h *host) carryOut(ctx context.Context, asked asked) (any, error) {
 		return nil, h.source.Restart(ctx, asked.Server)
 	case "refresh":
 		return nil, h.source.Refresh(ctx, asked.Server)
+	case "reload":
+		if asked.Config == nil {
+			return h.source.Reload(ctx, nil)
+		}
+		return h.source.Reload(ctx, config(asked.Config))
 	case "wait_for":
 		return h.source.WaitFor(ctx, asked.Server, time.Duration(*asked.TimeoutMS)*time.Millisecond, asked.States...)
 	case "close":

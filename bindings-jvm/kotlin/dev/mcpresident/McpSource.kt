@@ -84,6 +84,16 @@ public class McpSource private constructor(
         refreshAsync(server).await()
     }
 
+    /**
+     * Takes a new configuration in the place of the one that is there; without one, reads the file again that was loaded.
+     * What is started in the same way keeps its connection; this waits for the others as the load did. A configuration that
+     * cannot be used as a whole is an error, and changes nothing (SPEC 2.22). JSON: `added`, `removed`, `restarted` and
+     * `adjusted`, each the names of servers.
+     *
+     * @param config as for a load
+     */
+    public suspend fun reload(config: String? = null): String = reloadAsync(config).await()
+
     /** Waits until a server is in one of these states, for at most so long, and tells which. */
     public suspend fun waitFor(server: String, states: Collection<String>, timeout: Duration): String =
         waitForAsync(server, states, timeout).await()
@@ -110,6 +120,11 @@ public class McpSource private constructor(
     @JvmOverloads
     public fun refreshAsync(server: String? = null): CompletableFuture<Void?> =
         begin(null) { native.refresh(it.queue, server) }.then { null }
+
+    /** As [reload]. */
+    @JvmOverloads
+    public fun reloadAsync(config: String? = null, cancellation: Cancellation? = null): CompletableFuture<String> =
+        begin(cancellation) { native.reload(it.queue, config) }.then { it.value!! }
 
     /** As [waitFor]. */
     public fun waitForAsync(server: String, states: Collection<String>, timeout: Duration): CompletableFuture<String> =

@@ -63,7 +63,10 @@ impl Call<'_> {
                 CallError::new(FailureKind::Cancelled, executed, "cancelled by the caller")
             }
             RequestError::Closed { .. } => {
-                if self.server.look(|now| now.closed) {
+                // One that was not sent may go to the instance that comes next.
+                if self.server.is_source_closing()
+                    || (executed == Executed::No && self.server.look(|now| now.closed))
+                {
                     return closed(executed);
                 }
                 let message = "the server was stopped or restarted while the call was running";

@@ -9,12 +9,13 @@ mod waits;
 pub(super) use self::failure::closed;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::handle::Server;
+use super::spec::ServerSpec;
 use crate::config::addable;
 use crate::connection::{
     Connection, Deadlines, ReplyError, RequestError, RequestOptions, read_result,
@@ -22,12 +23,17 @@ use crate::connection::{
 use crate::error::{CallError, Executed, FailureKind};
 use crate::event::EventKind;
 use crate::json::RawJson;
-use crate::tool::{Backend, CallContext, Tool, ToolResult, render};
+use crate::tool::{CallContext, Tool, ToolResult, render};
 use crate::transport::RequestFailure;
 
-#[async_trait]
-impl Backend for Server {
-    async fn call(&self, tool: &Tool, arguments: RawJson, context: CallContext) -> ToolResult {
+impl Server {
+    /// Runs one call. Never fails: what goes wrong is a result.
+    pub(super) async fn call(
+        &self,
+        tool: &Tool,
+        arguments: RawJson,
+        context: CallContext,
+    ) -> ToolResult {
         if tool.definition().is_placeholder {
             self.call_placeholder(tool, &arguments, context).await
         } else {
@@ -39,6 +45,8 @@ impl Backend for Server {
 /// One call of one tool.
 pub(super) struct Call<'a> {
     server: &'a Server,
+    /// The settings at its beginning.
+    spec: Arc<ServerSpec>,
     tool: &'a Tool,
     context: CallContext,
     deadlines: Deadlines,
@@ -46,7 +54,8 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub(super) fn new(server: &'a Server, tool: &'a Tool, context: CallContext) -> Self {
-        let limits = &server.spec().limits;
+        let spec = server.spec();
+        let limits = &spec.limits;
         let idle = context.timeout.map_or(limits.call_idle, addable);
         let deadlines = Deadlines {
             idle,
@@ -55,6 +64,7 @@ impl<'a> Call<'a> {
         };
         Self {
             server,
+            spec,
             tool,
             context,
             deadlines,
@@ -72,7 +82,7 @@ impl<'a> Call<'a> {
 
     /// The arguments as they are sent, when the host wants them checked.
     fn checked(&self, arguments: RawJson) -> Result<RawJson, CallError> {
-        let shared = &self.server.spec().shared;
+        let shared = &self.spec.shared;
         if !shared.validate_arguments {
             return Ok(arguments);
         }
@@ -80,9 +90,7 @@ impl<'a> Call<'a> {
             let tool = self.tool.server_tool().to_owned();
             let generation = self.server.look(|now| now.generation);
             let diagnostic = EventKind::ToolDiagnostic { tool, reason };
-            shared
-                .events
-                .push(&self.server.spec().name, generation, diagnostic);
+            shared.events.push(&self.spec.name, generation, diagnostic);
         });
         rules
             .check(arguments)
@@ -171,8 +179,7 @@ impl<'a> Call<'a> {
         match read_result(reply, render) {
             Ok((rendered, result)) => {
                 let name = &self.tool.definition().name;
-                let mut answer =
-                    ToolResult::answered(&self.server.spec().name, name, rendered, result);
+                let mut answer = ToolResult::answered(&self.spec.name, name, rendered, result);
                 // The output is the tool's to say; an error is logged.
                 if let Some(error) = &mut answer.metadata.error {
                     error.message = connection.mask(&error.message);

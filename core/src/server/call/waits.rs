@@ -61,10 +61,7 @@ impl Call<'_> {
             if self.may_connect() && !woken {
                 woken = true;
                 match self.server.wake().await {
-                    Err(error)
-                        if error.kind() == ErrorKind::Closed
-                            || !self.server.spec().auto_restart =>
-                    {
+                    Err(error) if error.kind() == ErrorKind::Closed || !self.spec.auto_restart => {
                         return Err(self.not_to_be_had(&error, &error.to_string()));
                     }
                     Ok(()) | Err(_) => continue,
@@ -80,13 +77,14 @@ impl Call<'_> {
         }
     }
 
-    /// Whether a call may start the server.
+    /// Whether a call may start the server. One that the host stopped stays so, unless it is lazy.
     fn may_connect(&self) -> bool {
-        self.server.spec().lazy != Lazy::No
+        let was_stopped = || self.server.look(|now| now.state == State::Stopped);
+        self.spec.lazy != Lazy::No || (self.spec.shared.calls_reconnect && !was_stopped())
     }
 
     pub(super) fn may_repeat(&self) -> bool {
-        let spec = self.server.spec();
+        let spec = &self.spec;
         spec.shared.replay_repeatable_calls
             && (spec.auto_restart || self.may_connect())
             && self.tool.claims_to_be_repeatable()
@@ -167,6 +165,10 @@ impl Call<'_> {
     }
 
     pub(super) fn not_connected(&self) -> CallError {
+        if !self.spec.definition.enabled {
+            let message = "not connected: the server is switched off by its configuration";
+            return CallError::new(FailureKind::Unavailable, Executed::No, message);
+        }
         let snapshot = self.server.snapshot();
         match (&snapshot.last_error, snapshot.state) {
             (Some(error), _) => self.not_to_be_had(

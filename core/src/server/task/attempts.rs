@@ -34,10 +34,12 @@ impl Task {
     pub(super) fn begin_attempt(&mut self, purpose: Purpose, waiters: Vec<Waiter>, cause: &str) {
         self.retry_at = None;
         self.generation += 1;
-        let cancel = self.spec.shared.closing.child_token();
+        let cancel = self.server.closing().child_token();
+        let is_first = self.generation == self.server.generation_before() + 1;
         let work = attempt::connect(
             Arc::clone(&self.spec),
             self.generation,
+            is_first,
             Arc::clone(&self.slot),
             cancel.clone(),
         );
@@ -225,7 +227,7 @@ impl Task {
         self.transition(State::Stopped, "stopped by the host");
         // The slot is free when no process is left.
         let slot = Arc::clone(&self.slot);
-        let closing = self.spec.shared.closing.clone();
+        let closing = self.server.closing().clone();
         self.spec.shared.tasks.spawn(async move {
             let gone = async {
                 if let Some(ended) = ended {

@@ -6,7 +6,6 @@ use tokio::task::JoinHandle;
 
 use super::{Attempt, Command, Task, Waiter, answer};
 use crate::connection::Connection;
-use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, State};
 use crate::server::attempt;
 use crate::server::spec::ServerSpec;
@@ -38,9 +37,10 @@ impl Task {
     /// Ends a connection beside the loop when its last call has ended.
     pub(super) fn retire(&self, connection: Arc<Connection>) {
         let spec = Arc::clone(&self.spec);
+        let closing = self.server.closing().clone();
         self.spec.shared.tasks.spawn(async move {
             tokio::select! {
-                () = spec.shared.closing.cancelled() => {}
+                () = closing.cancelled() => {}
                 () = connection.drained() => {}
                 () = tokio::time::sleep(spec.limits.call_total) => {}
             }
@@ -49,8 +49,7 @@ impl Task {
     }
 
     pub(super) async fn shut_down(mut self) {
-        let error =
-            Error::new(ErrorKind::Closed, "the source was closed").of_server(&self.spec.name);
+        let error = self.server.closed();
         self.snapshot.send_modify(|snapshot| {
             snapshot.closed = true;
             snapshot.connection = None;
@@ -94,7 +93,9 @@ impl Task {
                 | Command::Wake(waiter)
                 | Command::ListOnce(waiter)
                 | Command::Restart(waiter) => answer(waiter.done, Err(error.clone())),
-                Command::Refresh(done) | Command::ReplaceSession { done, .. } => {
+                Command::Refresh(done)
+                | Command::ReplaceSession { done, .. }
+                | Command::Adopt(_, done) => {
                     answer(done, Err(error.clone()));
                 }
                 Command::Stop(done) => {

@@ -109,16 +109,21 @@ impl Task {
         }
         let filter = &self.spec.definition.tools;
         let offered: Vec<_> = tools
-            .into_iter()
+            .iter()
             .filter(|tool| !self.spec.filtered || filter.allows(&tool.name))
+            .cloned()
             .collect();
+        self.listed = Some(tools);
         let names = offered.iter().map(|tool| Arc::clone(&tool.name)).collect();
         // Before the catalog: a tool that is found there is never refused as one that is gone.
         self.snapshot
             .send_modify(|snapshot| snapshot.offered = Some(Arc::new(names)));
-        let changes = self
-            .catalog
-            .replace(&self.spec.name, offered, self.server.clone());
+        let changes = self.catalog.replace(
+            &self.spec.name,
+            self.server.id(),
+            offered,
+            self.seat.clone(),
+        );
         let changed = !changes.is_empty();
         if changed {
             let Changes {
@@ -195,8 +200,12 @@ impl Task {
             self.publish_tools(tools, diagnostics, 0);
         } else {
             let tool = placeholder::definition(&self.spec.name);
-            self.catalog
-                .replace(&self.spec.name, vec![tool], self.server.clone());
+            self.catalog.replace(
+                &self.spec.name,
+                self.server.id(),
+                vec![tool],
+                self.seat.clone(),
+            );
         }
     }
 }

@@ -8,6 +8,7 @@
 mod attempts;
 mod ending;
 mod listing;
+mod settings;
 mod waits;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use super::attempt::{Connected, ListFailed};
 use super::handle::Server;
 use super::pace::RefreshPace;
 use super::restart::{RestartLimits, RestartPolicy};
+use super::seat::Seat;
 use super::snapshot::Snapshot;
 use super::spec::ServerSpec;
 use crate::catalog::CatalogStore;
@@ -58,6 +60,8 @@ pub(super) enum Command {
     Stop(oneshot::Sender<()>),
     /// Fetch the list again.
     Refresh(Done),
+    /// Go on with other settings for the same connection.
+    Adopt(Arc<ServerSpec>, Done),
     /// The server no longer knows the session of this generation.
     ReplaceSession { generation: u64, done: Done },
 }
@@ -65,6 +69,7 @@ pub(super) enum Command {
 pub(super) struct Task {
     spec: Arc<ServerSpec>,
     server: Arc<Server>,
+    seat: Arc<Seat>,
     catalog: Arc<CatalogStore>,
     commands: mpsc::Receiver<Command>,
     snapshot: watch::Sender<Snapshot>,
@@ -84,6 +89,8 @@ pub(super) struct Task {
     /// Those who asked for a refresh while one was running: it may have missed their change.
     refresh_next: Vec<Done>,
     unknown_filter_names_reported: bool,
+    /// The newest list, before the choice of tools; nothing before there is one.
+    listed: Option<Vec<ToolDefinition>>,
 }
 
 struct Current {
@@ -122,26 +129,21 @@ struct Refresh {
 
 impl Task {
     pub(super) fn new(
-        server: Arc<Server>,
-        catalog: Arc<CatalogStore>,
+        (server, seat, catalog): (Arc<Server>, Arc<Seat>, Arc<CatalogStore>),
         commands: mpsc::Receiver<Command>,
         snapshot: watch::Sender<Snapshot>,
     ) -> Self {
-        let spec = Arc::clone(server.spec());
-        let limits = &spec.limits;
-        let restart = RestartPolicy::new(RestartLimits {
-            max_retries: limits.restart_retries,
-            first_delay: limits.restart_first_delay,
-            max_delay: limits.restart_max_delay,
-            stable_period: limits.restart_stable_period,
-        });
+        let spec = server.spec();
+        let restart = RestartPolicy::new(RestartLimits::of(&spec.limits));
+        let generation = server.generation_before();
         Self {
             server,
+            seat,
             catalog,
             commands,
             snapshot,
             slot: Arc::new(Semaphore::new(1)),
-            generation: 0,
+            generation,
             current: None,
             attempt: None,
             restart,
@@ -153,12 +155,13 @@ impl Task {
             refresh: None,
             refresh_next: Vec::new(),
             unknown_filter_names_reported: false,
+            listed: None,
             spec,
         }
     }
 
     pub(super) async fn run(mut self) {
-        let closing = self.spec.shared.closing.clone();
+        let closing = self.server.closing().clone();
         loop {
             let current = self
                 .current
@@ -243,6 +246,10 @@ impl Task {
                 }
             }
             Command::ReplaceSession { generation, done } => self.replace_session(generation, done),
+            Command::Adopt(spec, done) => {
+                self.adopt(spec);
+                answer(done, Ok(()));
+            }
         }
     }
 
