@@ -17,6 +17,7 @@ mod event;
 mod json;
 mod protocol;
 mod server;
+mod session;
 mod source;
 mod tool;
 mod transport;
@@ -32,6 +33,10 @@ pub use crate::event::{Event, EventKind, State, Status, Subscription, UnknownSta
 pub use crate::json::{InvalidJson, RawJson};
 pub use crate::protocol::{Answer, Reason, Request, RequestKind, WaitFor};
 pub use crate::server::ShellCommandRunner;
+pub use crate::session::{
+    DEFAULT_EXCHANGE_WAIT, Exchange, ProjectServer, ProjectTrust, SEARCH_TOOL, Session,
+    SessionOptions, open_session,
+};
 pub use crate::source::{
     Implementation, InventoryEntry, InventoryTool, LoadOptions, McpSource, Reloaded, ServerInfo,
     Wait, list_mcp_tools, load_mcp,

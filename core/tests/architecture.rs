@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, top to bottom. Those of one line may use each other.
-const ROOMS: [&[&str]; 9] = [
+const ROOMS: [&[&str]; 10] = [
+    &["session"],
     &["source"],
     &["server"],
     &["catalog"],

@@ -1,5 +1,6 @@
 //! `load_mcp`: every server of a configuration behind one list of tools (SPEC section 2).
 
+mod for_session;
 mod inventory;
 mod load;
 mod options;
@@ -27,6 +28,7 @@ use crate::tool::Tool;
 
 pub use inventory::{InventoryEntry, InventoryTool, list_mcp_tools};
 pub use load::load_mcp;
+pub(crate) use options::Purpose;
 pub use options::{LoadOptions, Wait};
 pub use roster::Reloaded;
 
