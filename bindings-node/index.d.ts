@@ -244,6 +244,74 @@ export class McpSource implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** What a session chooses, beside what a load does. What is left out is what sessions want (SPEC 7.3). */
+export interface SessionOptions extends Omit<LoadOptions, 'signal' | 'wait' | 'baseDir'> {
+  /** What relative paths of both files are relative to. */
+  baseDir: string | URL
+  /** What of the project's file may be started. */
+  projectTrust: ProjectTrust
+  /** The user's file. One that is not there has no servers. */
+  userConfig?: string | URL
+  /** The project's file, laid over the user's. */
+  projectConfig?: string | URL
+  /** How tools are shown whose server says nothing about it; `direct` when left out. */
+  exposure?: 'direct' | 'hidden' | 'deferred'
+  /** How long an exchange waits for servers that are new or changed, in milliseconds; 10,000 when left out. */
+  exchangeWaitMs?: number
+}
+
+/** Everything, nothing, or what has one of these fingerprints, which a person allowed. */
+export type ProjectTrust = 'all' | 'nothing' | string[]
+
+/** What a project's file would start and nobody has allowed. */
+export interface UntrustedServer {
+  name: string
+  /** What would be started, in one line without secrets. */
+  launchLine: string
+  /** Changes with everything that changes what would be started: what to trust it by. */
+  fingerprint: string
+}
+
+/**
+ * Opens a session: reads its files and connects their servers in the background (SPEC section 7). Rejects with `config` when
+ * an option cannot be used; a file or an entry that cannot be used is among `session.source.problems`.
+ *
+ * @example
+ * const session = await openSession({ baseDir: '.', userConfig: 'mcp.json', projectTrust: 'nothing' })
+ * const exchange = await session.exchange()
+ * const result = await exchange.tool('mcp__files__read').execute({ path: 'a.txt' })
+ * await session.close()
+ */
+export function openSession(options: SessionOptions): Promise<Session>
+
+/** The servers of a user and a project, used over many exchanges with a model, until {@link Session.close}. */
+export class Session implements AsyncDisposable {
+  private constructor()
+  /** The servers: their states, events and problems, and what can be done to each. */
+  readonly source: McpSource
+  /** What the project's file would start and is not trusted, for a person to decide on. */
+  readonly untrusted: UntrustedServer[]
+  /** Begins an exchange: waits for servers that are new or changed, and pins the tools that there are then. */
+  exchange(options?: { signal?: AbortSignal }): Promise<Exchange>
+  /** Reads the files again. What changed counts from the next exchange on. */
+  reload(): Promise<Reloaded>
+  /** Decides anew what of the project's file may be started, and reads the files again. */
+  trust(choice: ProjectTrust): Promise<Reloaded>
+  /** Ends the session: nothing of its servers is left when the promise resolves. Closing again is harmless. */
+  close(): Promise<void>
+  /** The same as {@link Session.close}, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** The tools of one exchange. They stay as they are, whatever servers do meanwhile. */
+export class Exchange {
+  private constructor()
+  /** The tools to declare to the model, in an order that changes as little as it can. */
+  readonly tools: Tool[]
+  /** A tool by its name for models, hidden and deferred ones included. */
+  tool(name: string): Tool | undefined
+}
+
 /** What a new configuration changed: names of servers, in the order of the configuration. */
 export interface Reloaded {
   /** New servers, and those that could not be used before. */

@@ -14,10 +14,12 @@ const forEverMS = 3_600_000
 
 // outcome is how an operation ended.
 type outcome struct {
-	source C.mcpr_source
-	result *C.mcpr_result
-	json   string
-	err    error
+	source   C.mcpr_source
+	session  C.mcpr_session
+	exchange C.mcpr_exchange
+	result   *C.mcpr_result
+	json     string
+	err      error
 }
 
 // queue takes what arrives from the library, on one goroutine, as long as somebody uses it.
@@ -118,6 +120,10 @@ func (q *queue) hand(delivery *C.mcpr_delivery) {
 	switch C.mcpr_delivery_kind(delivery) {
 	case C.MCPR_KIND_LOADED:
 		q.complete(id, outcome{source: C.mcpr_delivery_source(delivery)})
+	case C.MCPR_KIND_OPENED:
+		q.complete(id, outcome{session: C.mcpr_delivery_session(delivery)})
+	case C.MCPR_KIND_EXCHANGED:
+		q.complete(id, outcome{exchange: C.mcpr_delivery_exchange(delivery)})
 	case C.MCPR_KIND_CALLED:
 		q.complete(id, outcome{result: C.mcpr_delivery_result(delivery)})
 	case C.MCPR_KIND_DONE:

@@ -72,6 +72,8 @@ type Source struct {
 // handle is what a source and its tools share. It refers to none of them: what refers to itself is not finalized.
 type handle struct {
 	native C.mcpr_source
+	// session is 0 unless the source belongs to one, with which it is freed.
+	session C.mcpr_session
 
 	mutex sync.Mutex
 	// queue is nil once the source is closed.
@@ -101,7 +103,11 @@ func (h *handle) retire() *queue {
 
 // abandon frees what a collected source holds. One that was not closed is closed by that.
 func (h *handle) abandon() {
-	C.mcpr_source_free(h.native)
+	if h.session != 0 {
+		C.mcpr_session_free(h.session)
+	} else {
+		C.mcpr_source_free(h.native)
+	}
 	if q := h.retire(); q != nil {
 		q.release()
 	}
@@ -121,9 +127,12 @@ func Load(ctx context.Context, config Config, options *Options) (*Source, error)
 		q.release()
 		return nil, err
 	}
-	shared := &handle{native: ended.source, queue: q}
+	return newSource(&handle{native: ended.source, queue: q}), nil
+}
+
+func newSource(shared *handle) *Source {
 	runtime.SetFinalizer(shared, (*handle).abandon)
-	return &Source{handle: shared, tools: map[C.mcpr_tool]*Tool{}}, nil
+	return &Source{handle: shared, tools: map[C.mcpr_tool]*Tool{}}
 }
 
 // InventoryTool is one tool of an inventory, under its own name.
@@ -197,10 +206,17 @@ func settled(ctx context.Context, ended outcome, err error) error {
 
 // Tools lists the tools of all servers, as they are now. A tool that did not change is the same as before.
 func (s *Source) Tools() []*Tool {
-	count := C.mcpr_source_tools(s.native, nil, 0)
+	return s.list(func(tools *C.mcpr_tool, capacity C.size_t) C.size_t {
+		return C.mcpr_source_tools(s.native, tools, capacity)
+	})
+}
+
+// list holds the tools that read writes, for whom there may be more from one call to the next.
+func (s *Source) list(read func(tools *C.mcpr_tool, capacity C.size_t) C.size_t) []*Tool {
+	count := read(nil, 0)
 	for {
 		numbers := make([]C.mcpr_tool, count+1)
-		found := C.mcpr_source_tools(s.native, &numbers[0], C.size_t(len(numbers)))
+		found := read(&numbers[0], C.size_t(len(numbers)))
 		if int(found) > len(numbers) {
 			count = found
 			continue

@@ -5,7 +5,7 @@
  *
  * Rules that hold everywhere:
  *
- * - Sources, tools, operations, subscriptions and questions are numbers. A number is never given twice, and 0 is none. One
+ * - Sources, sessions, exchanges, tools, operations, subscriptions and questions are numbers. A number is never given twice, and 0 is none. One
  *   that is not known any more is an error or nothing, never another object.
  * - Texts that are passed in are UTF-8 and end with NUL, or come with their length. They are copied before the call returns.
  * - Texts that are handed out are UTF-8, are followed by a NUL that their length does not count, and are given back with
@@ -70,6 +70,14 @@ typedef enum {
    * A question needs no answer any more.
    */
   MCPR_KIND_QUESTION_ENDED = 9,
+  /**
+   * A session was opened: mcpr_delivery_session has it.
+   */
+  MCPR_KIND_OPENED = 10,
+  /**
+   * An exchange has begun: mcpr_delivery_exchange has it.
+   */
+  MCPR_KIND_EXCHANGED = 11,
 } mcpr_kind;
 
 /**
@@ -273,6 +281,16 @@ typedef struct {
 typedef uint64_t mcpr_source;
 
 /**
+ * The servers of a user and a project. 0 is none.
+ */
+typedef uint64_t mcpr_session;
+
+/**
+ * The tools of one exchange, which stay as they are. 0 is none.
+ */
+typedef uint64_t mcpr_exchange;
+
+/**
  * Where outcomes, events and questions arrive. 0 is none.
  */
 typedef uint64_t mcpr_queue;
@@ -315,6 +333,16 @@ mcpr_text mcpr_delivery_json(const mcpr_delivery *delivery);
  * Takes the source out: it belongs to the caller from now on. 0 when there is none, or it was taken.
  */
 mcpr_source mcpr_delivery_source(mcpr_delivery *delivery);
+
+/**
+ * Takes the session out: it belongs to the caller from now on. 0 when there is none, or it was taken.
+ */
+mcpr_session mcpr_delivery_session(mcpr_delivery *delivery);
+
+/**
+ * Takes the exchange out: it belongs to the caller from now on. 0 when there is none, or it was taken.
+ */
+mcpr_exchange mcpr_delivery_exchange(mcpr_delivery *delivery);
 
 /**
  * Takes the result out: it belongs to the caller from now on. NULL when there is none, or it was taken.
@@ -467,6 +495,80 @@ mcpr_text mcpr_result_raw(const mcpr_result *result);
  * Gives a result back.
  */
 void mcpr_result_free(mcpr_result *result);
+
+/**
+ * Opens a session and waits until its files are read; its servers are connected in the background. `options` is a JSON object: `baseDir` and
+ * `projectTrust` have to be given, see the documentation of options. The session belongs to the caller: its source is closed with
+ * mcpr_source_do and MCPR_ACTION_CLOSE, and mcpr_session_free gives both back. Questions of servers need a queue:
+ * mcpr_session_open_start.
+ */
+mcpr_session mcpr_session_open(const char *options,
+                               mcpr_error **error);
+
+/**
+ * Starts the same; with `asks`, questions of its servers arrive in the queue. Its completion is MCPR_KIND_OPENED or
+ * MCPR_KIND_FAILED. Returns the operation.
+ */
+uint64_t mcpr_session_open_start(mcpr_queue queue, const char *options, bool asks, mcpr_error **error);
+
+/**
+ * Gives a session and its source back. One that is open is closed in the background.
+ */
+void mcpr_session_free(mcpr_session session);
+
+/**
+ * The session's servers, for everything that is done to them. It belongs to the session and is not freed by itself. 0 when the session is
+ * not known.
+ */
+mcpr_source mcpr_session_source(mcpr_session session);
+
+/**
+ * Begins an exchange and waits for it: for servers that are new or changed. The exchange belongs to the caller; 0 with an error.
+ */
+mcpr_exchange mcpr_session_exchange(mcpr_session session,
+                                    mcpr_error **error);
+
+/**
+ * Starts the same. Its completion is MCPR_KIND_EXCHANGED or MCPR_KIND_FAILED. Returns the operation.
+ */
+uint64_t mcpr_session_exchange_start(mcpr_queue queue, mcpr_session session, mcpr_error **error);
+
+/**
+ * Has the session read its files again, and waits for it. With `choice`, it first decides anew what of the project's file may be started:
+ * JSON, `"all"`, `"nothing"` or a list of fingerprints. Returns JSON as mcpr_source_reload does; no text with an error.
+ */
+mcpr_text mcpr_session_reload(mcpr_session session,
+                              const char *choice,
+                              mcpr_error **error);
+
+/**
+ * Starts the same. Its completion is MCPR_KIND_DONE with that JSON, or MCPR_KIND_FAILED. Returns the operation.
+ */
+uint64_t mcpr_session_reload_start(mcpr_queue queue, mcpr_session session, const char *choice, mcpr_error **error);
+
+/**
+ * JSON: what the project's file would start and is not trusted, a list of `{"name", "launchLine", "fingerprint"}`.
+ */
+mcpr_text mcpr_session_untrusted(mcpr_session session);
+
+/**
+ * Gives an exchange back. Its tools stay valid until the session is freed.
+ */
+void mcpr_exchange_free(mcpr_exchange exchange);
+
+/**
+ * Writes the numbers of the tools to declare to the model to `tools`, at most `capacity` of them, and returns how many there are. They are valid
+ * until the session is freed.
+ */
+size_t mcpr_exchange_tools(mcpr_exchange exchange,
+                           mcpr_tool *tools,
+                           size_t capacity);
+
+/**
+ * A tool by its name for models, hidden and deferred ones included; 0 when there is none. Valid until the session is freed.
+ */
+mcpr_tool mcpr_exchange_tool(mcpr_exchange exchange,
+                             const char *name);
 
 /**
  * Gives a source and its tools back. One that is open is closed in the background.

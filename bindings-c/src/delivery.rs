@@ -8,6 +8,7 @@ use mcp_resident_facade::{Delivery, Outcome};
 use crate::boundary::quiet;
 use crate::error::mcpr_error;
 use crate::result::mcpr_result;
+use crate::session::{self, mcpr_exchange, mcpr_session};
 use crate::source::{self, mcpr_source};
 use crate::text::mcpr_text;
 
@@ -36,6 +37,10 @@ pub enum mcpr_kind {
     Question = 8,
     /// A question needs no answer any more.
     QuestionEnded = 9,
+    /// A session was opened: mcpr_delivery_session has it.
+    Opened = 10,
+    /// An exchange has begun: mcpr_delivery_exchange has it.
+    Exchanged = 11,
 }
 
 /// One thing that a host is told.
@@ -46,6 +51,8 @@ pub struct mcpr_delivery {
     json: Option<String>,
     result: Option<Box<mcpr_result>>,
     source: Untaken,
+    session: UntakenSession,
+    exchange: UntakenExchange,
     error: Option<Error>,
 }
 
@@ -56,6 +63,28 @@ impl Drop for Untaken {
     fn drop(&mut self) {
         if self.0 != 0 {
             source::let_go(self.0);
+        }
+    }
+}
+
+/// A session that is closed when nobody takes it.
+struct UntakenSession(mcpr_session);
+
+impl Drop for UntakenSession {
+    fn drop(&mut self) {
+        if self.0 != 0 {
+            session::let_go(self.0);
+        }
+    }
+}
+
+/// An exchange that is freed when nobody takes it.
+struct UntakenExchange(mcpr_exchange);
+
+impl Drop for UntakenExchange {
+    fn drop(&mut self) {
+        if self.0 != 0 {
+            session::let_go_exchange(self.0);
         }
     }
 }
@@ -106,6 +135,14 @@ impl mcpr_delivery {
                 result: Some(Box::new(mcpr_result(result))),
                 ..Self::of(mcpr_kind::Called, operation)
             },
+            Outcome::Opened(Ok(opened)) => Self {
+                session: UntakenSession(session::hold(opened)),
+                ..Self::of(mcpr_kind::Opened, operation)
+            },
+            Outcome::Exchanged(Ok(exchange)) => Self {
+                exchange: UntakenExchange(session::hold_exchange(exchange)),
+                ..Self::of(mcpr_kind::Exchanged, operation)
+            },
             Outcome::Done(Ok(())) => Self::of(mcpr_kind::Done, operation),
             Outcome::Reached(Ok(state)) => Self {
                 json: json(&state),
@@ -123,6 +160,8 @@ impl mcpr_delivery {
             | Outcome::Done(Err(error))
             | Outcome::Reached(Err(error))
             | Outcome::Listed(Err(error))
+            | Outcome::Opened(Err(error))
+            | Outcome::Exchanged(Err(error))
             | Outcome::Reloaded(Err(error))
             | Outcome::Broken(error) => Self {
                 error: Some(error),
@@ -140,6 +179,8 @@ impl mcpr_delivery {
             json: None,
             result: None,
             source: Untaken(0),
+            session: UntakenSession(0),
+            exchange: UntakenExchange(0),
             error: None,
         }
     }
@@ -203,6 +244,26 @@ pub unsafe extern "C" fn mcpr_delivery_json(delivery: *const mcpr_delivery) -> m
 pub unsafe extern "C" fn mcpr_delivery_source(delivery: *mut mcpr_delivery) -> mcpr_source {
     // SAFETY: the caller promises that it is a delivery that lives, and that nobody else uses it.
     unsafe { delivery.as_mut() }.map_or(0, |delivery| std::mem::take(&mut delivery.source.0))
+}
+
+/// Takes the session out: it belongs to the caller from now on. 0 when there is none, or it was taken.
+///
+/// # Safety
+/// `delivery` is NULL or a delivery that was not freed, and that no other thread uses now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcpr_delivery_session(delivery: *mut mcpr_delivery) -> mcpr_session {
+    // SAFETY: the caller promises that it is a delivery that lives, and that nobody else uses it.
+    unsafe { delivery.as_mut() }.map_or(0, |delivery| std::mem::take(&mut delivery.session.0))
+}
+
+/// Takes the exchange out: it belongs to the caller from now on. 0 when there is none, or it was taken.
+///
+/// # Safety
+/// `delivery` is NULL or a delivery that was not freed, and that no other thread uses now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcpr_delivery_exchange(delivery: *mut mcpr_delivery) -> mcpr_exchange {
+    // SAFETY: the caller promises that it is a delivery that lives, and that nobody else uses it.
+    unsafe { delivery.as_mut() }.map_or(0, |delivery| std::mem::take(&mut delivery.exchange.0))
 }
 
 /// Takes the result out: it belongs to the caller from now on. NULL when there is none, or it was taken.

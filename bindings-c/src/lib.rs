@@ -13,6 +13,7 @@ pub mod delivery;
 pub mod error;
 pub mod queue;
 pub mod result;
+pub mod session;
 pub mod source;
 pub mod text;
 pub mod tool;

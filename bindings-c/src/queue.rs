@@ -15,6 +15,7 @@ use mcp_resident_facade::{
 use crate::boundary::{call, invalid, quiet, text_in, unknown};
 use crate::delivery::mcpr_delivery;
 use crate::error::mcpr_error;
+use crate::session;
 use crate::source::{self, mcpr_source};
 use crate::text::mcpr_text;
 
@@ -320,7 +321,7 @@ pub extern "C" fn mcpr_codes() -> mcpr_text {
 /// How many queues, sources and tools have not been given back: for tests of leaks.
 #[unsafe(no_mangle)]
 pub extern "C" fn mcpr_open_handles() -> usize {
-    quiet(|| count() + source::count())
+    quiet(|| count() + source::count() + session::count())
 }
 
 /// The version of the library, such as `0.1.0`.

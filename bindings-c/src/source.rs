@@ -58,6 +58,16 @@ pub(crate) fn let_go(source: mcpr_source) {
     SOURCES.release(source);
 }
 
+/// The number under which C has this source; 0 when it has none any more.
+pub(crate) fn number_of(source: &Arc<facade::Source>) -> mcpr_source {
+    SOURCES.number_of(|held| Arc::ptr_eq(&held.source, source))
+}
+
+/// Takes a tool of a source in. 0 when the source was freed.
+pub(crate) fn hold_tool(source: mcpr_source, tool: &Arc<facade::Tool>) -> mcpr_tool {
+    find(source).map_or(0, |found| found.hold_tool(tool))
+}
+
 /// How many sources and tools there are.
 pub(crate) fn count() -> usize {
     SOURCES.count() + tool::count()

@@ -17,6 +17,9 @@ static size_t question_count;
 static struct { char label[32]; size_t count; mcpr_tool tools[MANY]; } remembered[8];
 static size_t label_count;
 static mcpr_source source;
+/* 0 unless what was loaded last is a session; its source is `source`. */
+static mcpr_session session;
+static mcpr_exchange exchange;
 static mcpr_queue queue;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t output = PTHREAD_MUTEX_INITIALIZER;
@@ -203,8 +206,25 @@ static void complete(long id, const char *verb, mcpr_delivery *delivery)
     case MCPR_KIND_LOADED:
         pthread_mutex_lock(&lock);
         source = mcpr_delivery_source(delivery);
+        session = exchange = 0;
         pthread_mutex_unlock(&lock);
         mcpr_source_subscribe(queue, source, MCPR_INTEREST_EVERYTHING, NULL);
+        tell("{\"id\":%N,\"ok\":null}", (long long)id);
+        return;
+    case MCPR_KIND_OPENED:
+        pthread_mutex_lock(&lock);
+        session = mcpr_delivery_session(delivery);
+        source = mcpr_session_source(session);
+        exchange = 0;
+        pthread_mutex_unlock(&lock);
+        mcpr_source_subscribe(queue, source, MCPR_INTEREST_EVERYTHING, NULL);
+        tell("{\"id\":%N,\"ok\":null}", (long long)id);
+        return;
+    case MCPR_KIND_EXCHANGED:
+        pthread_mutex_lock(&lock);
+        mcpr_exchange_free(exchange);
+        exchange = mcpr_delivery_exchange(delivery);
+        pthread_mutex_unlock(&lock);
         tell("{\"id\":%N,\"ok\":null}", (long long)id);
         return;
     case MCPR_KIND_CALLED: {
@@ -275,7 +295,7 @@ static void *deliver_all(void *unused)
 static mcpr_tool find(const char *name, const char *label)
 {
     if (label == NULL)
-        return mcpr_source_tool(source, name);
+        return exchange != 0 ? mcpr_exchange_tool(exchange, name) : mcpr_source_tool(source, name);
     for (size_t place = 0; place < label_count; place++) {
         if (strcmp(remembered[place].label, label) != 0)
             continue;
@@ -290,10 +310,16 @@ static mcpr_tool find(const char *name, const char *label)
     return 0;
 }
 
+/* The tools that all requests are about: an exchange's, once one was begun. */
+static size_t listed(mcpr_tool *tools, size_t capacity)
+{
+    return session != 0 ? mcpr_exchange_tools(exchange, tools, capacity) : mcpr_source_tools(source, tools, capacity);
+}
+
 static void tell_tools(long id)
 {
     static mcpr_tool tools[32768];
-    size_t count = mcpr_source_tools(source, tools, sizeof tools / sizeof *tools);
+    size_t count = listed(tools, sizeof tools / sizeof *tools);
     pthread_mutex_lock(&output);
     printf("{\"id\":%ld,\"ok\":[", id);
     const char *names[] = { "name", "description", "server", "serverTool", "inputSchema", "serverSchema" };
@@ -324,6 +350,18 @@ static uint64_t begin(const char *verb, const char *asked, mcpr_error **error)
         operation = verb[0] == 'l' ? mcpr_load_start(queue, config, options, may_ask, error)
                                    : mcpr_inventory_start(queue, config, options, may_ask, error);
         free(config), free(options), free(asks);
+    } else if (strcmp(verb, "open") == 0) {
+        char *options = member(asked, "options"), *asks = member(asked, "asks");
+        operation = mcpr_session_open_start(queue, options, asks != NULL && strcmp(asks, "true") == 0, error);
+        free(options), free(asks);
+    } else if (strcmp(verb, "exchange") == 0) {
+        operation = mcpr_session_exchange_start(queue, session, error);
+    } else if (strcmp(verb, "trust") == 0) {
+        char *choice = member(asked, "choice");
+        operation = mcpr_session_reload_start(queue, session, choice, error);
+        free(choice);
+    } else if (strcmp(verb, "reload") == 0 && session != 0) {
+        operation = mcpr_session_reload_start(queue, session, NULL, error);
     } else if (strcmp(verb, "reload") == 0) {
         char *config = text_of(asked, "config");
         operation = mcpr_source_reload_start(queue, source, config, error);
@@ -389,6 +427,8 @@ static int at_once(long id, const char *verb, const char *asked, mcpr_error **er
         tell_tools(id);
     } else if (strcmp(verb, "status") == 0) {
         tell("{\"id\":%N,\"ok\":%J}", (long long)id, mcpr_source_json(source, MCPR_VIEW_STATUS));
+    } else if (strcmp(verb, "untrusted") == 0) {
+        tell("{\"id\":%N,\"ok\":%J}", (long long)id, mcpr_session_untrusted(session));
     } else if (strcmp(verb, "problems") == 0) {
         tell("{\"id\":%N,\"ok\":%J}", (long long)id, mcpr_source_json(source, MCPR_VIEW_PROBLEMS));
     } else if (strcmp(verb, "state") == 0) {
@@ -407,7 +447,7 @@ static int at_once(long id, const char *verb, const char *asked, mcpr_error **er
         char *label = text_of(asked, "label");
         size_t place = label_count++;
         snprintf(remembered[place].label, sizeof remembered[place].label, "%s", label);
-        remembered[place].count = mcpr_source_tools(source, remembered[place].tools, MANY);
+        remembered[place].count = listed(remembered[place].tools, MANY);
         free(label);
         tell("{\"id\":%N,\"ok\":null}", (long long)id);
     } else if (strcmp(verb, "same_tool") == 0) {
@@ -463,6 +503,10 @@ int main(void)
     free(line);
     mcpr_queue_free(queue);
     pthread_join(delivering, NULL);
-    mcpr_source_free(source);
+    mcpr_exchange_free(exchange);
+    if (session != 0)
+        mcpr_session_free(session);
+    else
+        mcpr_source_free(source);
     return mcpr_shut_down(5000) ? 0 : 1;
 }

@@ -7,6 +7,7 @@ use mcp_resident_facade::Outcome;
 use mcp_resident_facade::mcp_resident::RawJson;
 
 use crate::error::{NativeFailure, json};
+use crate::session::{NativeExchange, NativeSession};
 use crate::source::NativeSource;
 
 /// One thing that a host is told.
@@ -18,6 +19,20 @@ pub enum NativeDelivery {
         operation: u64,
         /// What it gave.
         source: Arc<NativeSource>,
+    },
+    /// A session was opened.
+    Opened {
+        /// The operation.
+        operation: u64,
+        /// What it gave.
+        session: Arc<NativeSession>,
+    },
+    /// An exchange has begun.
+    Exchanged {
+        /// The operation.
+        operation: u64,
+        /// What it gave.
+        exchange: Arc<NativeExchange>,
     },
     /// A call has ended.
     Called {
@@ -135,6 +150,14 @@ fn completed(operation: u64, outcome: Outcome) -> Option<NativeDelivery> {
             raw: result.raw().map(RawJson::as_str).map(str::to_owned),
             output: result.output,
         },
+        Outcome::Opened(Ok(session)) => NativeDelivery::Opened {
+            operation,
+            session: Arc::new(NativeSession { session }),
+        },
+        Outcome::Exchanged(Ok(exchange)) => NativeDelivery::Exchanged {
+            operation,
+            exchange: Arc::new(NativeExchange { exchange }),
+        },
         Outcome::Done(Ok(())) => done(None),
         Outcome::Reached(Ok(state)) => done(Some(json(&state))),
         Outcome::Listed(Ok(entries)) => done(Some(json(&entries))),
@@ -143,6 +166,8 @@ fn completed(operation: u64, outcome: Outcome) -> Option<NativeDelivery> {
         | Outcome::Done(Err(error))
         | Outcome::Reached(Err(error))
         | Outcome::Listed(Err(error))
+        | Outcome::Opened(Err(error))
+        | Outcome::Exchanged(Err(error))
         | Outcome::Reloaded(Err(error))
         | Outcome::Broken(error) => {
             let NativeFailure::Failed {

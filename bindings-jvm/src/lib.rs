@@ -6,6 +6,7 @@
 pub mod deliveries;
 pub mod error;
 pub mod queue;
+pub mod session;
 pub mod source;
 pub mod tool;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_resident_facade as facade;
-use mcp_resident_facade::{Configuration, LoadRequest, answer_from_json};
+use mcp_resident_facade::{Configuration, LoadRequest, SessionRequest, answer_from_json};
 
 use crate::deliveries::{NativeDelivery, native};
 use crate::error::NativeFailure;
@@ -61,6 +61,12 @@ impl NativeQueue {
         let config = Configuration::from_text(&config)?;
         let request = LoadRequest::new(config, &options)?.asking(asks);
         Ok(facade::load(&self.queue, request)?)
+    }
+
+    /// Starts to open a session.
+    pub fn session(&self, options: String, asks: bool) -> Result<u64, NativeFailure> {
+        let request = SessionRequest::new(&options, asks)?;
+        Ok(facade::session(&self.queue, request)?)
     }
 
     /// Starts an inventory.

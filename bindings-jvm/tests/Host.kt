@@ -4,10 +4,14 @@
 import dev.mcpresident.Answer
 import dev.mcpresident.CallOptions
 import dev.mcpresident.Cancellation
+import dev.mcpresident.Exchange
 import dev.mcpresident.Json
 import dev.mcpresident.LoadOptions
 import dev.mcpresident.McpException
 import dev.mcpresident.McpSource
+import dev.mcpresident.ProjectTrust
+import dev.mcpresident.Session
+import dev.mcpresident.SessionOptions
 import dev.mcpresident.Tool
 import dev.mcpresident.WaitFor
 import java.io.PrintStream
@@ -26,6 +30,8 @@ private val remembered = ConcurrentHashMap<String, List<Tool>>()
 private val questions = CopyOnWriteArrayList<CompletableFuture<Answer>>()
 
 @Volatile private lateinit var source: McpSource
+@Volatile private var session: Session? = null
+@Volatile private var exchange: Exchange? = null
 
 private fun tell(vararg members: Pair<String, Any?>) {
     val line = Json.write(mapOf(*members))
@@ -39,6 +45,7 @@ internal fun options(asked: Map<*, *>): LoadOptions {
     val options = LoadOptions()
     for ((key, value) in asked["options"] as Map<*, *>) {
         when (key) {
+            "userConfig", "projectConfig", "projectTrust", "exchangeWaitMs" -> {}
             "autoRestart" -> {
                 options.autoRestart = value as? Boolean ?: true
                 options.maxRetries = ((value as? Map<*, *>)?.get("maxRetries") as Long?)?.toInt()
@@ -78,9 +85,34 @@ internal fun arguments(line: String): String {
     }
 }
 
+internal fun sessionOptions(asked: Map<*, *>): SessionOptions {
+    val all = asked["options"] as Map<*, *>
+    val options = SessionOptions(all["baseDir"] as String, load = options(asked))
+    options.userConfig = all["userConfig"] as String
+    options.projectConfig = all["projectConfig"] as String
+    if (all["projectTrust"] == "all") options.projectTrust = ProjectTrust.ALL
+    options.exchangeWait = (all["exchangeWaitMs"] as Long?)?.let(Duration::ofMillis)
+    return options
+}
+
+/** The tools that all requests are about: an exchange's, once one was begun. */
+private fun listed(): List<Tool> = if (session == null) source.tools else exchange?.tools ?: emptyList()
+
+private fun takeOver(loaded: McpSource, opened: Session?) {
+    loaded.onEvent { tell("event" to Json.Raw(it)) }
+    source = loaded
+    session = opened
+    exchange = null
+}
+
 private fun find(name: Any?, label: Any?): Tool {
-    val tools = if (label == null) source.tools else remembered[label]!!
-    return tools.firstOrNull { it.name == name } ?: throw IllegalArgumentException("there is no tool $name")
+    val begun = exchange
+    val found = when {
+        label != null -> remembered[label]!!.firstOrNull { it.name == name }
+        begun != null -> begun.tool(name as String)
+        else -> source.tool(name as String)
+    }
+    return found ?: throw IllegalArgumentException("there is no tool $name")
 }
 
 private fun message(form: Map<*, *>, name: String) = (form[name] as Map<*, *>?)?.get("message")
@@ -89,10 +121,12 @@ private suspend fun carryOut(verb: String, asked: Map<*, *>, line: String, cance
     val server = asked["server"] as String? ?: ""
     when (verb) {
         "load" -> {
-            val loaded = McpSource.loadAsync(config(asked), options(asked), cancellation).await()
-            loaded.onEvent { tell("event" to Json.Raw(it)) }
-            source = loaded
+            takeOver(McpSource.loadAsync(config(asked), options(asked), cancellation).await(), null)
         }
+        "open" -> Session.openAsync(sessionOptions(asked), cancellation).await().let { takeOver(it.source, it) }
+        "exchange" -> exchange = session!!.exchangeAsync(cancellation).await()
+        "untrusted" -> return Json.Raw(session!!.untrustedJson)
+        "trust" -> return Json.Raw(session!!.trust(ProjectTrust.only((asked["choice"] as List<*>).map { it as String })))
         "inventory" -> return (Json.parse(McpSource.listTools(config(asked), options(asked))) as List<*>).map {
             (it as Map<*, *>) + ("error" to message(it, "error"))
         }
@@ -106,10 +140,10 @@ private suspend fun carryOut(verb: String, asked: Map<*, *>, line: String, cance
         "stop" -> source.stop(server)
         "restart" -> source.restartAsync(server, cancellation).await()
         "refresh" -> source.refresh(asked["server"] as String?)
-        "reload" -> return Json.Raw(source.reloadAsync(asked["config"]?.let { config(asked) }, cancellation).await())
+        "reload" -> session?.let { return Json.Raw(it.reload()) } ?: return Json.Raw(source.reloadAsync(asked["config"]?.let { config(asked) }, cancellation).await())
         "wait_for" -> return source.waitFor(server, (asked["states"] as List<*>).map { it as String }, Duration.ofMillis(asked["timeoutMs"] as Long))
         "close" -> source.shut()
-        "tools" -> return source.tools.map {
+        "tools" -> return listed().map {
             mapOf(
                 "name" to it.name, "description" to it.description, "server" to it.server, "serverTool" to it.serverTool,
                 "inputSchema" to it.inputSchema, "serverSchema" to it.serverSchema,
@@ -120,7 +154,7 @@ private suspend fun carryOut(verb: String, asked: Map<*, *>, line: String, cance
         "info" -> return source.info(server).let { it + ("lastError" to message(it, "lastError")) }
         "problems" -> return Json.Raw(source.problemsJson)
         "events" -> return Json.Raw(source.eventsJson(asked["after"] as Long))
-        "remember" -> remembered[asked["label"] as String] = source.tools
+        "remember" -> remembered[asked["label"] as String] = listed()
         "same_tool" -> return find(asked["tool"], null) === find(asked["tool"], asked["since"])
         "cancel" -> running[asked["request"]]?.cancel()
         "answer" -> {

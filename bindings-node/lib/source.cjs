@@ -6,6 +6,8 @@ const json = require('./json.cjs')
 const { Tool } = require('./tool.cjs')
 const { guarded } = require('./errors.cjs')
 
+/** How a session gets a tool of its exchange as its source has it. */
+const hold = Symbol('hold')
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')
 
 /** The servers of a configuration, kept usable until `close`. */
@@ -17,6 +19,8 @@ class McpSource {
   #tools = []
   #byId = new Map()
   #byName = new Map()
+  /** Tools that are not in the list, for as long as somebody has them. */
+  #others = new Map()
   #subscriptions = new Set()
 
   constructor (native, load, bigints) {
@@ -121,6 +125,17 @@ class McpSource {
     return this.close()
   }
 
+  [hold] (native) {
+    this.#renew()
+    const id = native.id()
+    const known = this.#byId.get(id) ?? this.#others.get(id)?.deref()
+    if (known !== undefined) return known
+    const tool = new Tool(native, this, this.#bigints)
+    for (const [other, held] of this.#others) if (held.deref() === undefined) this.#others.delete(other)
+    this.#others.set(id, new WeakRef(tool))
+    return tool
+  }
+
   #observe (interest, observer) {
     const subscription = guarded(() => this.#native.subscribe(interest))
     // With the source: while it is observed it is not collected, which would close it.
@@ -151,9 +166,13 @@ class McpSource {
 }
 
 /** A load as the native half takes it. Which options there are is the core's to say. */
-function request (config, options) {
-  const given = Object.entries(options).map(([name, value]) => [name, local(value)])
-  return [...configuration(config), JSON.stringify(Object.fromEntries(given))]
+function request (config, given) {
+  return [...configuration(config), options(given)]
+}
+
+function options (given) {
+  const entries = Object.entries(given).map(([name, value]) => [name, local(value)])
+  return JSON.stringify(Object.fromEntries(entries))
 }
 
 /** The path or the JSON text, and which of the two. */
@@ -192,4 +211,4 @@ async function listMcpTools (config, { waitFor, signal, ...options } = {}) {
   }
 }
 
-module.exports = { McpSource, listMcpTools, loadMcp }
+module.exports = { McpSource, hold, listMcpTools, loadMcp, local, options }

@@ -10,6 +10,7 @@ use napi::{Env, ValueType, sys};
 use napi_derive::napi;
 
 use crate::error::{number, text};
+use crate::session::{Exchange, Session};
 use crate::source::Source;
 
 /// Values in the array for one delivery.
@@ -28,7 +29,7 @@ enum Kind {
     Done = 2,
     /// An error as JSON.
     Failed = 3,
-    /// A source.
+    /// A source, a session or an exchange.
     Loaded = 4,
     Progress = 5,
     Event = 6,
@@ -132,6 +133,20 @@ impl Writer<'_> {
                 let source = Source { source, queue }.into_instance(self.env)?;
                 self.put(Kind::Loaded, operation, source, ())
             }
+            Outcome::Opened(Ok(session)) => {
+                let Some(queue) = self.queue.clone() else {
+                    return Ok(());
+                };
+                let session = Session { session, queue }.into_instance(self.env)?;
+                self.put(Kind::Loaded, operation, session, ())
+            }
+            Outcome::Exchanged(Ok(exchange)) => {
+                let Some(queue) = self.queue.clone() else {
+                    return Ok(());
+                };
+                let exchange = Exchange { exchange, queue }.into_instance(self.env)?;
+                self.put(Kind::Loaded, operation, exchange, ())
+            }
             Outcome::Done(Ok(())) => self.put(Kind::Done, operation, (), ()),
             Outcome::Reached(Ok(state)) => self.put(Kind::Done, operation, text(&state), ()),
             Outcome::Listed(Ok(entries)) => self.put(Kind::Done, operation, text(&entries), ()),
@@ -140,6 +155,8 @@ impl Writer<'_> {
             | Outcome::Done(Err(error))
             | Outcome::Reached(Err(error))
             | Outcome::Listed(Err(error))
+            | Outcome::Opened(Err(error))
+            | Outcome::Exchanged(Err(error))
             | Outcome::Reloaded(Err(error))
             | Outcome::Broken(error) => self.put(Kind::Failed, operation, text(&error), ()),
             _ => Ok(()),

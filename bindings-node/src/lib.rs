@@ -6,6 +6,7 @@
 mod deliveries;
 mod error;
 mod queue;
+mod session;
 mod source;
 mod tool;
 

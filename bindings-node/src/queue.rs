@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use mcp_resident_facade as facade;
 use mcp_resident_facade::mcp_resident::Error;
-use mcp_resident_facade::{Configuration, LoadRequest, answer_from_json};
+use mcp_resident_facade::{Configuration, LoadRequest, SessionRequest, answer_from_json};
 use napi::bindgen_prelude::{Function, Result};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
@@ -76,6 +76,14 @@ impl Queue {
     pub fn load(&self, config: String, is_path: bool, options: String, asks: bool) -> Result<f64> {
         let operation = request(&config, is_path, &options, asks)
             .and_then(|request| facade::load(&self.queue, request));
+        operation.map(number).map_err(|error| thrown(&error))
+    }
+
+    /// Starts to open a session.
+    #[napi]
+    pub fn session(&self, options: String, asks: bool) -> Result<f64> {
+        let operation = SessionRequest::new(&options, asks)
+            .and_then(|request| facade::session(&self.queue, request));
         operation.map(number).map_err(|error| thrown(&error))
     }
 

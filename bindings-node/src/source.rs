@@ -157,6 +157,6 @@ impl Source {
     }
 }
 
-fn begun(operation: std::result::Result<u64, Error>) -> Result<f64> {
+pub(crate) fn begun(operation: std::result::Result<u64, Error>) -> Result<f64> {
     operation.map(number).map_err(|error| thrown(&error))
 }

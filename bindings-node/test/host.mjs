@@ -2,9 +2,9 @@
 // in the README of the fixtures.
 
 import { createInterface } from 'node:readline'
-import { McpError, listMcpTools, loadMcp } from '../lib/index.mjs'
+import { McpError, listMcpTools, loadMcp, openSession } from '../lib/index.mjs'
 
-let source
+let source, session, exchange
 const remembered = new Map()
 const running = new Map()
 const questions = []
@@ -12,8 +12,9 @@ const questions = []
 const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
 function find (name, label) {
-  const tools = label === undefined ? source.tools : remembered.get(label)
-  const found = tools.find((tool) => tool.name === name)
+  const found = label === undefined
+    ? (exchange ?? source).tool(name)
+    : remembered.get(label).find((tool) => tool.name === name)
   if (found === undefined) throw new Error(`there is no tool ${name}`)
   return found
 }
@@ -23,6 +24,15 @@ function waitFor (request) {
     questions.push(resolve)
     tell({ question: questions.length - 1, request })
   })
+}
+
+/** The tools that all requests are about: an exchange's, once one was begun. */
+const listed = () => session === undefined ? source.tools : exchange?.tools ?? []
+
+function takeOver (loaded) {
+  source = loaded
+  exchange = undefined
+  source.onEvent((event) => tell({ event }))
 }
 
 /** The text of a member: what `JSON.parse` made of it would be written in other words. */
@@ -38,9 +48,18 @@ function textOf (line, name) {
 
 const verbs = {
   async load ({ config, options, asks }, signal) {
-    source = await loadMcp(config, { ...options, signal, ...(asks && { waitFor }) })
-    source.onEvent((event) => tell({ event }))
+    takeOver(await loadMcp(config, { ...options, signal, ...(asks && { waitFor }) }))
+    session = undefined
   },
+  async open ({ options, asks }) {
+    session = await openSession({ ...options, ...(asks && { waitFor }) })
+    takeOver(session.source)
+  },
+  async exchange () {
+    exchange = await session.exchange()
+  },
+  untrusted: () => session.untrusted,
+  trust: ({ choice }) => session.trust(choice),
   async inventory ({ config, options }, signal) {
     const entries = await listMcpTools(config, { ...options, signal })
     return entries.map((entry) => ({ ...entry, error: entry.error?.message }))
@@ -53,11 +72,11 @@ const verbs = {
   stop: ({ server }) => source.stop(server),
   restart: ({ server }, signal) => source.restart(server, { signal }),
   refresh: ({ server }) => source.refresh(server),
-  reload: ({ config }, signal) => source.reload(config, { signal }),
+  reload: ({ config }, signal) => session === undefined ? source.reload(config, { signal }) : session.reload(),
   wait_for: ({ server, states, timeoutMs }) => source.waitFor(server, states, timeoutMs),
   close: () => source.close(),
   tools: () =>
-    source.tools.map((tool) => ({
+    listed().map((tool) => ({
       ...tool,
       inputSchema: tool.schemaJson('input'),
       serverSchema: tool.schemaJson('server')
@@ -70,7 +89,7 @@ const verbs = {
   },
   problems: () => source.problems,
   events: ({ after }) => source.events(after),
-  remember: ({ label }) => void remembered.set(label, source.tools),
+  remember: ({ label }) => void remembered.set(label, listed()),
   same_tool: ({ tool, since }) => find(tool) === find(tool, since),
   cancel: ({ request }) => running.get(request)?.abort(new McpError('cancelled', 'the caller cancelled')),
   answer: ({ question, answer }) => questions[question](answer)

@@ -1,8 +1,9 @@
 // Compiled and never run: the whole surface as a program in TypeScript uses it.
 
 import {
-  type Answer, type Event, type InventoryEntry, type Json, type State, type Status, McpError, McpSource, Tool, ToolResult,
-  errorKinds, failureKinds, listMcpTools, loadMcp, parseJson, stringifyJson
+  type Answer, type Event, type InventoryEntry, type Json, type Reloaded, type State, type Status, type UntrustedServer,
+  Exchange, McpError, McpSource, Session, Tool, ToolResult,
+  errorKinds, failureKinds, listMcpTools, loadMcp, openSession, parseJson, stringifyJson
 } from 'mcp-resident'
 
 export async function whole (signal: AbortSignal): Promise<void> {
@@ -43,4 +44,21 @@ export async function whole (signal: AbortSignal): Promise<void> {
   console.log(parseJson('1', { bigints: true }), stringifyJson(1), source.ownerOf('x')?.tool, source.info('s').lastError?.kind)
   // @ts-expect-error there is no such option
   await loadMcp('mcp.json', { residents: true })
+}
+
+export async function session (): Promise<Tool | undefined> {
+  await using opened: Session = await openSession({
+    baseDir: new URL('file:///work'),
+    projectTrust: ['f'],
+    userConfig: 'mcp.json',
+    projectConfig: new URL('file:///work/mcp.json'),
+    exposure: 'deferred',
+    exchangeWaitMs: 10,
+    resident: true
+  })
+  const exchange: Exchange = await opened.exchange({ signal: AbortSignal.timeout(1) })
+  const untrusted: UntrustedServer[] = opened.untrusted
+  const changes: Reloaded = await opened.trust(untrusted.map((server) => server.fingerprint))
+  const again: Reloaded = await opened.reload()
+  return exchange.tools.find((tool) => tool.server === [...changes.added, ...again.removed][0]) ?? exchange.tool('x')
 }

@@ -9,6 +9,7 @@ mod arguments;
 mod error;
 mod queue;
 mod result;
+mod session;
 mod source;
 mod tool;
 mod values;
@@ -43,6 +44,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<queue::Queue>()?;
     module.add_class::<source::Source>()?;
+    module.add_class::<session::Session>()?;
+    module.add_class::<session::Exchange>()?;
     module.add_class::<tool::Tool>()?;
     module.add_class::<result::ToolResult>()?;
     module.add_function(wrap_pyfunction!(shut_down, module)?)?;

@@ -8,12 +8,15 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use mcp_resident_facade as facade;
-use mcp_resident_facade::{Configuration, Delivery, LoadRequest, Outcome, answer_from_json};
+use mcp_resident_facade::{
+    Configuration, Delivery, LoadRequest, Outcome, SessionRequest, answer_from_json,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::error::{exception, raised};
 use crate::result::ToolResult;
+use crate::session::{Exchange, Session};
 use crate::source::Source;
 use crate::values;
 
@@ -156,6 +159,12 @@ impl Queue {
             .map_err(|error| raised(py, &error))
     }
 
+    fn session(&self, py: Python<'_>, options: &str, asks: bool) -> PyResult<u64> {
+        SessionRequest::new(options, asks)
+            .and_then(|request| facade::session(&self.queue, request))
+            .map_err(|error| raised(py, &error))
+    }
+
     fn inventory(
         &self,
         py: Python<'_>,
@@ -227,6 +236,8 @@ fn completed(py: Python<'_>, outcome: Outcome) -> PyResult<(Kind, Py<PyAny>)> {
     let value = match outcome {
         Outcome::Called(result) => Ok(Py::new(py, ToolResult::new(result))?.into_any()),
         Outcome::Loaded(Ok(source)) => Ok(Py::new(py, Source { source })?.into_any()),
+        Outcome::Opened(Ok(session)) => Ok(Py::new(py, Session { session })?.into_any()),
+        Outcome::Exchanged(Ok(exchange)) => Ok(Py::new(py, Exchange { exchange })?.into_any()),
         Outcome::Done(Ok(())) => Ok(py.None()),
         Outcome::Reached(Ok(state)) => Ok(into_object(py, state.as_str())?),
         Outcome::Listed(Ok(entries)) => Ok(values::from_form(py, &entries)?.unbind()),
@@ -235,6 +246,8 @@ fn completed(py: Python<'_>, outcome: Outcome) -> PyResult<(Kind, Py<PyAny>)> {
         | Outcome::Done(Err(error))
         | Outcome::Reached(Err(error))
         | Outcome::Listed(Err(error))
+        | Outcome::Opened(Err(error))
+        | Outcome::Exchanged(Err(error))
         | Outcome::Reloaded(Err(error))
         | Outcome::Broken(error) => Err(error),
         _ => return Err(io::Error::other("an outcome of an unknown kind").into()),

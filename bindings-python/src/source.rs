@@ -134,6 +134,6 @@ impl Source {
     }
 }
 
-fn begun(py: Python<'_>, id: Result<u64, Error>) -> PyResult<u64> {
+pub(crate) fn begun(py: Python<'_>, id: Result<u64, Error>) -> PyResult<u64> {
     id.map_err(|error| raised(py, &error))
 }

@@ -62,24 +62,42 @@ class Host:
     def __init__(self, face: Any) -> None:
         self.face = face
         self.source: Any = None
+        self.session: Any = None
+        self.exchange: Any = None
         self.remembered: dict[str, list[Any]] = {}
         self.questions: dict[int, Any] = {}
         self.running: dict[int, mcp_resident.CancelToken] = {}
 
     def find(self, name: str, label: str | None = None) -> Any:
-        tools = self.source.tools if label is None else self.remembered[label]
-        found = next((tool for tool in tools if tool.name == name), None)
+        if label is None:
+            found = (self.exchange or self.source).tool(name)
+        else:
+            found = next((tool for tool in self.remembered[label] if tool.name == name), None)
         if found is None:
             raise LookupError(f"there is no tool {name!r}")
         return found
 
-    def config(self, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def listed(self) -> Any:
+        """The tools that all requests are about: an exchange's, once one was begun."""
+        if self.session is None:
+            return self.source.tools
+        return [] if self.exchange is None else self.exchange.tools
+
+    def options(self, asked: dict[str, Any]) -> dict[str, Any]:
         options = keywords(asked["options"])
         if asked.get("asks"):
             options["wait_for"] = self.wait_for
-        return asked["config"], options
+        if "exchange_wait_ms" in options:
+            options["exchange_wait"] = options.pop("exchange_wait_ms") / 1000
+        return options
 
-    def take_over(self, source: Any) -> None:
+    def config(self, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return asked["config"], self.options(asked)
+
+    def take_over(self, loaded: Any) -> None:
+        source = getattr(loaded, "source", loaded)
+        self.session = None if source is loaded else loaded
+        self.exchange = None
         self.source = source
         source.on_event(lambda event: tell({"event": event}))
 
@@ -87,7 +105,9 @@ class Host:
         """What nobody has to wait for."""
         source = self.source
         if do == "tools":
-            return [described(tool) for tool in source.tools]
+            return [described(tool) for tool in self.listed()]
+        if do == "untrusted":
+            return self.session.untrusted
         if do == "status":
             return source.status
         if do == "state":
@@ -100,10 +120,10 @@ class Host:
         if do == "events":
             return source.events(asked["after"])
         if do == "remember":
-            self.remembered[asked["label"]] = source.tools
+            self.remembered[asked["label"]] = self.listed()
             return None
         if do == "same_tool":
-            return source.tool(asked["tool"]) is self.find(asked["tool"], asked["since"])
+            return self.find(asked["tool"]) is self.find(asked["tool"], asked["since"])
         raise LookupError(f"no request is called {do!r}")
 
     def begin(self, id: int, do: str, asked: dict[str, Any]) -> Any:
@@ -117,6 +137,14 @@ class Host:
             return getattr(source, do)(server, cancel=cancel)
         if do in ("stop", "refresh"):
             return getattr(source, do)(server)
+        if do == "open":
+            return self.face.open_session(**self.options(asked))
+        if do == "exchange":
+            return self.session.exchange()
+        if do == "trust":
+            return self.session.trust(asked["choice"])
+        if do == "reload" and self.session is not None:
+            return self.session.reload()
         if do == "reload":
             return source.reload(asked.get("config"), cancel=cancel)
         if do == "wait_for":
@@ -135,8 +163,11 @@ class Host:
             return {"output": value.output, "isError": value.is_error, "metadata": value.metadata}
         if do == "inventory":
             return [entry | {"error": (entry.get("error") or {}).get("message")} for entry in value]
-        if do == "load":
+        if do in ("load", "open"):
             self.take_over(value)
+            return None
+        if do == "exchange":
+            self.exchange = value
             return None
         return value
 

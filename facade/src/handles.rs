@@ -38,6 +38,14 @@ impl<T: ?Sized> Handles<T> {
         lock(&self.objects).as_ref()?.get(&handle).cloned()
     }
 
+    /// The number of an object that is here; 0 when none is it.
+    pub fn number_of(&self, is_it: impl Fn(&T) -> bool) -> u64 {
+        let table = lock(&self.objects);
+        let mut objects = table.iter().flatten();
+        let found = objects.find(|(_, object)| is_it(object));
+        found.map_or(0, |(number, _)| *number)
+    }
+
     /// Forgets the object of this number. Returns whether there was one.
     pub fn release(&self, handle: u64) -> bool {
         let released = {

@@ -55,7 +55,7 @@ pub(crate) struct IoThread {
 
 /// A source as long as it is open.
 pub(crate) struct Tenant {
-    pub(crate) source: McpSource,
+    pub(crate) source: Arc<McpSource>,
     lease: Mutex<Option<Lease>>,
 }
 
@@ -134,7 +134,7 @@ pub fn shut_down(limit: Duration) -> bool {
 }
 
 impl Tenant {
-    pub(crate) fn new(source: McpSource, lease: Lease) -> Arc<Self> {
+    pub(crate) fn new(source: Arc<McpSource>, lease: Lease) -> Arc<Self> {
         let tenants = Arc::clone(&lease);
         let tenant = Arc::new(Self {
             source,

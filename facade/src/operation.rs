@@ -11,6 +11,7 @@ use mcp_resident::{
 
 use crate::io_thread::{self, IoThread, Lease};
 use crate::queue::Queue;
+use crate::session::{Exchange, Session};
 use crate::source::Source;
 
 /// Names an operation. Never given twice in a process.
@@ -30,6 +31,10 @@ pub enum Outcome {
     Reached(Result<State, Error>),
     /// Of an inventory.
     Listed(Result<Vec<InventoryEntry>, Error>),
+    /// Of opening a session.
+    Opened(Result<Arc<Session>, Error>),
+    /// Of the beginning of an exchange.
+    Exchanged(Result<Arc<Exchange>, Error>),
     /// Of a reload: what it changed.
     Reloaded(Result<Reloaded, Error>),
     /// Of an operation of any kind that ended in a panic, which is a defect of this library.

@@ -62,7 +62,7 @@ pub fn load(queue: &Arc<Queue>, request: LoadRequest) -> Result<OperationId, Err
     start_load(queue, |operation, lease, cancel, queue| async move {
         let (config, options, environment) = request.prepare(&queue, operation, &lease, cancel);
         let loaded = load_mcp(config, options).await;
-        Outcome::Loaded(loaded.map(|source| Source::new(source, environment, lease)))
+        Outcome::Loaded(loaded.map(|source| Source::new(Arc::new(source), environment, lease)))
     })
 }
 
@@ -78,7 +78,7 @@ pub fn inventory(queue: &Arc<Queue>, request: LoadRequest) -> Result<OperationId
 }
 
 /// Starts what takes a configuration; it ends with the process at the latest.
-fn start_load<F>(
+pub(crate) fn start_load<F>(
     queue: &Arc<Queue>,
     work: impl FnOnce(OperationId, Lease, CancellationToken, Arc<Queue>) -> F,
 ) -> Result<OperationId, Error>
@@ -94,7 +94,11 @@ where
 }
 
 impl Source {
-    fn new(source: McpSource, environment: Arc<SharedEnvironment>, lease: Lease) -> Arc<Self> {
+    pub(crate) fn new(
+        source: Arc<McpSource>,
+        environment: Arc<SharedEnvironment>,
+        lease: Lease,
+    ) -> Arc<Self> {
         Arc::new(Self {
             tenant: Tenant::new(source, lease),
             environment,
@@ -271,6 +275,16 @@ impl Source {
         lock(&self.observers).remove(&subscription);
     }
 
+    /// The host's tool for one of the core's, the same as before where there was one.
+    pub(crate) fn shelved(self: &Arc<Self>, tools: &[Arc<mcp_resident::Tool>]) -> Vec<Arc<Tool>> {
+        let catalog = self.tenant.source.catalog();
+        let mut shelf = lock(&self.tools);
+        tools
+            .iter()
+            .map(|tool| shelf.hold(self, &catalog, tool))
+            .collect()
+    }
+
     pub(crate) fn lease(&self) -> Result<Lease, Error> {
         self.tenant.lease()
     }
@@ -291,7 +305,7 @@ impl Source {
         })
     }
 
-    fn operation<F>(
+    pub(crate) fn operation<F>(
         &self,
         queue: &Arc<Queue>,
         work: impl FnOnce(Arc<Tenant>, CancellationToken) -> F + Send + 'static,
@@ -360,8 +374,10 @@ async fn unless_cancelled<T>(
 ) -> Result<T, Error> {
     tokio::select! {
         done = work => done,
-        () = token.cancelled() => {
-            Err(Error::new(mcp_resident::ErrorKind::Cancelled, "the caller cancelled"))
-        }
+        () = token.cancelled() => Err(cancelled()),
     }
+}
+
+pub(crate) fn cancelled() -> Error {
+    Error::new(mcp_resident::ErrorKind::Cancelled, "the caller cancelled")
 }

@@ -100,6 +100,8 @@ pub(crate) struct ToolShelf {
     version: Option<u64>,
     list: Arc<[Arc<Tool>]>,
     by_name: HashMap<String, Arc<Tool>>,
+    /// Tools that no server lists, such as the one of a session that searches.
+    others: HashMap<String, Arc<Tool>>,
 }
 
 impl ToolShelf {
@@ -116,6 +118,33 @@ impl ToolShelf {
     ) -> Option<Arc<Tool>> {
         self.renew(source, catalog);
         self.by_name.get(name).cloned()
+    }
+
+    /// The host's tool for one of the core's.
+    pub(crate) fn hold(
+        &mut self,
+        source: &Arc<Source>,
+        catalog: &Catalog,
+        tool: &Arc<CoreTool>,
+    ) -> Arc<Tool> {
+        self.renew(source, catalog);
+        let known = self
+            .by_name
+            .get(tool.name())
+            .or_else(|| self.others.get(tool.name()));
+        if let Some(known) = known.filter(|known| Arc::ptr_eq(&known.tool, tool)) {
+            return Arc::clone(known);
+        }
+        let held = Arc::new(Tool {
+            id: next_id(),
+            tool: Arc::clone(tool),
+            source: Arc::downgrade(source),
+        });
+        if catalog.tool(tool.name()).is_none() {
+            self.others
+                .insert(tool.name().to_owned(), Arc::clone(&held));
+        }
+        held
     }
 
     fn renew(&mut self, source: &Arc<Source>, catalog: &Catalog) {

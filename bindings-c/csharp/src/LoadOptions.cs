@@ -5,7 +5,7 @@ using System.Collections.Generic;
 namespace McpResident
 {
     /// <summary>What a host chooses. Without any of it nothing restarts, nothing is followed, and everything is inherited.</summary>
-    public sealed class LoadOptions
+    public class LoadOptions
     {
         /// <summary>Asks a person. Only with it are servers told that they may ask.</summary>
         public WaitFor WaitFor { get; set; }
@@ -50,7 +50,14 @@ namespace McpResident
 
         internal string Form()
         {
-            var form = new Dictionary<string, object>
+            var form = Members();
+            if (ClientName != null) form["clientInfo"] = new Dictionary<string, object> { { "name", ClientName }, { "version", ClientVersion ?? "" } };
+            return Json.Write(form);
+        }
+
+        internal virtual Dictionary<string, object> Members()
+        {
+            return new Dictionary<string, object>
             {
                 { "resident", Resident },
                 { "autoRestart", Restart() },
@@ -67,8 +74,6 @@ namespace McpResident
                 { "replayRepeatableCalls", ReplayRepeatableCalls },
                 { "validateArguments", ValidateArguments }
             };
-            if (ClientName != null) form["clientInfo"] = new Dictionary<string, object> { { "name", ClientName }, { "version", ClientVersion ?? "" } };
-            return Json.Write(form);
         }
 
         /// <summary>.NET keeps a copy of the environment of its own, which the C library does not see.</summary>

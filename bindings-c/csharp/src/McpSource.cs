@@ -9,19 +9,23 @@ namespace McpResident
     internal sealed class SourceHandle
     {
         internal readonly ulong Number;
+        /// <summary>0 unless the source belongs to a session, with which it is freed.</summary>
+        internal readonly ulong Session;
         private readonly object gate = new object();
         /// <summary>Null once the source is closed.</summary>
         private Queue queue;
 
-        internal SourceHandle(ulong number, Queue queue)
+        internal SourceHandle(ulong number, Queue queue, ulong session = 0)
         {
             Number = number;
+            Session = session;
             this.queue = queue;
         }
 
         ~SourceHandle()
         {
-            Native.mcpr_source_free(Number);
+            if (Session != 0) Native.mcpr_session_free(Session);
+            else Native.mcpr_source_free(Number);
             Queue left = Retire();
             if (left != null) left.Release();
         }
@@ -56,7 +60,7 @@ namespace McpResident
         private readonly bool ownEnvironment;
         private readonly Dictionary<ulong, Tool> tools = new Dictionary<ulong, Tool>();
 
-        private McpSource(SourceHandle handle, bool ownEnvironment)
+        internal McpSource(SourceHandle handle, bool ownEnvironment)
         {
             this.handle = handle;
             this.ownEnvironment = ownEnvironment;
@@ -109,18 +113,24 @@ namespace McpResident
         {
             get
             {
-                var numbers = new ulong[0];
-                while (true)
+                return List((numbers, capacity) => Native.mcpr_source_tools(handle.Number, numbers, capacity));
+            }
+        }
+
+        /// <summary>Holds the tools that <paramref name="read"/> writes, of whom there may be more from one call to the next.</summary>
+        internal IReadOnlyList<Tool> List(Func<ulong[], UIntPtr, UIntPtr> read)
+        {
+            var numbers = new ulong[0];
+            while (true)
+            {
+                int found = (int)read(numbers, (UIntPtr)numbers.Length);
+                if (found <= numbers.Length)
                 {
-                    int found = (int)Native.mcpr_source_tools(handle.Number, numbers, (UIntPtr)numbers.Length);
-                    if (found <= numbers.Length)
-                    {
-                        var list = new List<Tool>(found);
-                        for (int place = 0; place < found; place++) list.Add(Hold(numbers[place]));
-                        return list;
-                    }
-                    numbers = new ulong[found];
+                    var list = new List<Tool>(found);
+                    for (int place = 0; place < found; place++) list.Add(Hold(numbers[place]));
+                    return list;
                 }
+                numbers = new ulong[found];
             }
         }
 
@@ -309,7 +319,7 @@ namespace McpResident
         }
 
         /// <summary>What was cancelled ends as .NET expects it.</summary>
-        private static async Task<Outcome> Settled(Task<Outcome> work, CancellationToken cancellation)
+        internal static async Task<Outcome> Settled(Task<Outcome> work, CancellationToken cancellation)
         {
             try
             {
@@ -334,7 +344,7 @@ namespace McpResident
             }
         }
 
-        private Tool Hold(ulong number)
+        internal Tool Hold(ulong number)
         {
             lock (tools)
             {
@@ -349,7 +359,7 @@ namespace McpResident
         }
 
         /// <summary>A server that is started sees the variables as they are now.</summary>
-        private void RenewEnvironment()
+        internal void RenewEnvironment()
         {
             if (ownEnvironment) return;
             IntPtr error = IntPtr.Zero;

@@ -9,7 +9,7 @@ namespace McpResident
     {
         private const string Library = "mcp_resident_c";
 
-        internal enum Kind { Unknown, Loaded, Called, Done, Failed, Progress, Event, Missed, Question, QuestionEnded }
+        internal enum Kind { Unknown, Loaded, Called, Done, Failed, Progress, Event, Missed, Question, QuestionEnded, Opened, Exchanged }
         internal enum View { Status, Servers, Tools, Problems }
         internal enum Action { Start, Stop, Restart, Refresh, Close }
         internal enum Interest { Everything, States, Tools }
@@ -37,6 +37,8 @@ namespace McpResident
         [DllImport(Library)] internal static extern ulong mcpr_delivery_id(IntPtr delivery);
         [DllImport(Library)] internal static extern Text mcpr_delivery_json(IntPtr delivery);
         [DllImport(Library)] internal static extern ulong mcpr_delivery_source(IntPtr delivery);
+        [DllImport(Library)] internal static extern ulong mcpr_delivery_session(IntPtr delivery);
+        [DllImport(Library)] internal static extern ulong mcpr_delivery_exchange(IntPtr delivery);
         [DllImport(Library)] internal static extern IntPtr mcpr_delivery_result(IntPtr delivery);
         [DllImport(Library)] internal static extern IntPtr mcpr_delivery_error(IntPtr delivery);
         [DllImport(Library)] internal static extern void mcpr_delivery_free(IntPtr delivery);
@@ -68,6 +70,16 @@ namespace McpResident
         [DllImport(Library)] internal static extern ulong mcpr_source_subscribe(ulong queue, ulong source, Interest interest, ref IntPtr error);
         [DllImport(Library)] internal static extern void mcpr_source_unsubscribe(ulong source, ulong subscription);
         [DllImport(Library)] [return: MarshalAs(UnmanagedType.I1)] internal static extern bool mcpr_source_set_environment(ulong source, byte[] variables, ref IntPtr error);
+
+        [DllImport(Library)] internal static extern ulong mcpr_session_open_start(ulong queue, byte[] options, [MarshalAs(UnmanagedType.I1)] bool asks, ref IntPtr error);
+        [DllImport(Library)] internal static extern ulong mcpr_session_source(ulong session);
+        [DllImport(Library)] internal static extern ulong mcpr_session_exchange_start(ulong queue, ulong session, ref IntPtr error);
+        [DllImport(Library)] internal static extern ulong mcpr_session_reload_start(ulong queue, ulong session, byte[] choice, ref IntPtr error);
+        [DllImport(Library)] internal static extern Text mcpr_session_untrusted(ulong session);
+        [DllImport(Library)] internal static extern void mcpr_session_free(ulong session);
+        [DllImport(Library)] internal static extern UIntPtr mcpr_exchange_tools(ulong exchange, ulong[] tools, UIntPtr capacity);
+        [DllImport(Library)] internal static extern ulong mcpr_exchange_tool(ulong exchange, byte[] name);
+        [DllImport(Library)] internal static extern void mcpr_exchange_free(ulong exchange);
 
         [DllImport(Library)] internal static extern Text mcpr_tool_text(ulong tool, Fact fact);
         [DllImport(Library)] internal static extern ulong mcpr_tool_call_start(ulong queue, ulong tool, byte[] arguments, UIntPtr length, double timeoutMs, [MarshalAs(UnmanagedType.I1)] bool progress, ref IntPtr error);

@@ -9,6 +9,8 @@ namespace McpResident
     internal struct Outcome
     {
         internal ulong Source;
+        internal ulong Session;
+        internal ulong Exchange;
         internal ToolResult Result;
         internal string Json;
     }
@@ -171,6 +173,12 @@ namespace McpResident
             {
                 case Native.Kind.Loaded:
                     Completed(id).SetResult(new Outcome { Source = Native.mcpr_delivery_source(delivery) });
+                    break;
+                case Native.Kind.Opened:
+                    Completed(id).SetResult(new Outcome { Session = Native.mcpr_delivery_session(delivery) });
+                    break;
+                case Native.Kind.Exchanged:
+                    Completed(id).SetResult(new Outcome { Exchange = Native.mcpr_delivery_exchange(delivery) });
                     break;
                 case Native.Kind.Called:
                     Completed(id).SetResult(new Outcome { Result = ToolResult.Take(Native.mcpr_delivery_result(delivery)) });

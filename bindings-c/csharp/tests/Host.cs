@@ -18,6 +18,8 @@ internal static class Host
     private static readonly Dictionary<string, IReadOnlyList<Tool>> Remembered = new Dictionary<string, IReadOnlyList<Tool>>();
     private static readonly List<TaskCompletionSource<Answer>> Questions = new List<TaskCompletionSource<Answer>>();
     private static volatile McpSource source;
+    private static volatile Session session;
+    private static volatile Exchange exchange;
 
     private static void Tell(object line)
     {
@@ -48,7 +50,25 @@ internal static class Host
 
     private static LoadOptions Options(Dictionary<string, object> asked)
     {
-        var options = new LoadOptions();
+        return Options(asked, new LoadOptions());
+    }
+
+    private static SessionOptions SessionOptions(Dictionary<string, object> asked)
+    {
+        var all = (Dictionary<string, object>)asked["options"];
+        var options = new SessionOptions((string)all["baseDir"])
+        {
+            UserConfig = (string)all["userConfig"],
+            ProjectConfig = (string)all["projectConfig"],
+            ProjectTrust = (string)all["projectTrust"] == "all" ? ProjectTrust.All : ProjectTrust.Nothing
+        };
+        if (all.ContainsKey("exchangeWaitMs")) options.ExchangeWait = TimeSpan.FromMilliseconds((long)all["exchangeWaitMs"]);
+        foreach (string own in new[] { "userConfig", "projectConfig", "projectTrust", "exchangeWaitMs" }) all.Remove(own);
+        return Options(asked, options);
+    }
+
+    private static T Options<T>(Dictionary<string, object> asked, T options) where T : LoadOptions
+    {
         foreach (KeyValuePair<string, object> option in (Dictionary<string, object>)asked["options"])
         {
             object value = option.Value;
@@ -89,9 +109,25 @@ internal static class Host
 
     private static Tool Find(string name, string label)
     {
+        if (label == null) return (exchange != null ? exchange.Tool(name) : source.Tool(name)) ?? Missing(name);
         IReadOnlyList<Tool> tools;
-        lock (Gate) tools = label == null ? source.Tools : Remembered[label];
+        lock (Gate) tools = Remembered[label];
         return tools.FirstOrDefault(tool => tool.Name == name) ?? Missing(name);
+    }
+
+    /// <summary>The tools that all requests are about: an exchange's, once one was begun.</summary>
+    private static IReadOnlyList<Tool> Listed()
+    {
+        if (session == null) return source.Tools;
+        return exchange == null ? new Tool[0] : exchange.Tools;
+    }
+
+    private static void TakeOver(McpSource loaded, Session opened)
+    {
+        loaded.OnEvent(happened => Tell(Map("event", new RawJson(happened))));
+        source = loaded;
+        session = opened;
+        exchange = null;
     }
 
     private static Tool Missing(string name)
@@ -117,10 +153,17 @@ internal static class Host
         switch (verb)
         {
             case "load":
-                McpSource loaded = await McpSource.LoadAsync(Config(asked), Options(asked), cancellation);
-                loaded.OnEvent(happened => Tell(Map("event", new RawJson(happened))));
-                source = loaded;
+                TakeOver(await McpSource.LoadAsync(Config(asked), Options(asked), cancellation), null);
                 return null;
+            case "open":
+                Session opened = await Session.OpenAsync(SessionOptions(asked), cancellation);
+                TakeOver(opened.Source, opened);
+                return null;
+            case "exchange":
+                exchange = await session.ExchangeAsync(cancellation);
+                return null;
+            case "untrusted": return new RawJson(session.UntrustedJson);
+            case "trust": return new RawJson(await session.TrustAsync(ProjectTrust.Only(((List<object>)asked["choice"]).Cast<string>()), cancellation));
             case "inventory":
                 var entries = (List<object>)Json.Parse(await McpSource.ListToolsAsync(Config(asked), Options(asked), cancellation));
                 foreach (Dictionary<string, object> entry in entries) entry["error"] = Message(entry, "error");
@@ -134,11 +177,13 @@ internal static class Host
             case "stop": await source.StopAsync(server, cancellation); return null;
             case "restart": await source.RestartAsync(server, cancellation); return null;
             case "refresh": await source.RefreshAsync(server, cancellation); return null;
-            case "reload": return new RawJson(await source.ReloadAsync(asked.ContainsKey("config") ? Config(asked) : null, cancellation));
+            case "reload":
+                if (session != null) return new RawJson(await session.ReloadAsync(cancellation));
+                return new RawJson(await source.ReloadAsync(asked.ContainsKey("config") ? Config(asked) : null, cancellation));
             case "wait_for": return await source.WaitForAsync(server, ((List<object>)asked["states"]).Cast<string>(), TimeSpan.FromMilliseconds((long)asked["timeoutMs"]), cancellation);
             case "close": await source.CloseAsync(); return null;
             case "tools":
-                return source.Tools.Select(each => Map("name", each.Name, "description", each.Description, "server", each.Server, "serverTool", each.ServerTool, "inputSchema", each.InputSchema, "serverSchema", each.ServerSchema)).ToArray();
+                return Listed().Select(each => Map("name", each.Name, "description", each.Description, "server", each.Server, "serverTool", each.ServerTool, "inputSchema", each.InputSchema, "serverSchema", each.ServerSchema)).ToArray();
             case "status": return new RawJson(source.StatusJson);
             case "state": return source.State(server);
             case "info":
@@ -148,7 +193,7 @@ internal static class Host
             case "problems": return new RawJson(source.ProblemsJson);
             case "events": return new RawJson(source.EventsJson((ulong)(long)asked["after"]));
             case "remember":
-                lock (Gate) Remembered[(string)asked["label"]] = source.Tools;
+                lock (Gate) Remembered[(string)asked["label"]] = Listed();
                 return null;
             case "same_tool": return ReferenceEquals(Find((string)asked["tool"], null), Find((string)asked["tool"], (string)asked["since"]));
             case "cancel":

@@ -4,11 +4,15 @@
 import dev.mcpresident.Answer;
 import dev.mcpresident.CallOptions;
 import dev.mcpresident.Cancellation;
+import dev.mcpresident.Exchange;
 import dev.mcpresident.Json;
 import dev.mcpresident.LoadOptions;
 import dev.mcpresident.McpException;
 import dev.mcpresident.McpSource;
+import dev.mcpresident.ProjectTrust;
 import dev.mcpresident.Request;
+import dev.mcpresident.Session;
+import dev.mcpresident.SessionOptions;
 import dev.mcpresident.Tool;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
@@ -33,6 +37,8 @@ public final class Host {
     private static final Map<String, List<Tool>> REMEMBERED = new ConcurrentHashMap<>();
     private static final List<CompletableFuture<Answer>> QUESTIONS = new ArrayList<>();
     private static volatile McpSource source;
+    private static volatile Session session;
+    private static volatile Exchange exchange;
 
     private static Map<String, Object> map(Object... members) {
         Map<String, Object> map = new HashMap<>();
@@ -69,6 +75,7 @@ public final class Host {
         for (Map.Entry<String, Object> option : ((Map<String, Object>) asked.get("options")).entrySet()) {
             Object value = option.getValue();
             switch (option.getKey()) {
+                case "userConfig", "projectConfig", "projectTrust", "exchangeWaitMs" -> { }
                 case "autoRestart" -> {
                     options.autoRestart = value instanceof Boolean on ? on : true;
                     if (value instanceof Map<?, ?> numbers) {
@@ -103,10 +110,38 @@ public final class Host {
         return asked.get("config") instanceof String path ? path : Json.write(asked.get("config"));
     }
 
+    @SuppressWarnings("unchecked")
+    private static SessionOptions sessionOptions(Map<String, Object> asked) {
+        Map<String, Object> all = (Map<String, Object>) asked.get("options");
+        SessionOptions options = new SessionOptions((String) all.get("baseDir"));
+        options.load = options(asked);
+        options.userConfig = (String) all.get("userConfig");
+        options.projectConfig = (String) all.get("projectConfig");
+        if ("all".equals(all.get("projectTrust"))) options.projectTrust = ProjectTrust.ALL;
+        options.exchangeWait = milliseconds(all.get("exchangeWaitMs"));
+        return options;
+    }
+
+    /** The tools that all requests are about: an exchange's, once one was begun. */
+    private static List<Tool> listed() {
+        if (session == null) return source.getTools();
+        return exchange == null ? List.of() : exchange.getTools();
+    }
+
+    private static Object takeOver(McpSource loaded, Session opened) {
+        loaded.onEvent(event -> tell("event", new Json.Raw(event)));
+        source = loaded;
+        session = opened;
+        exchange = null;
+        return null;
+    }
+
     private static Tool find(Object name, Object label) {
-        List<Tool> tools = label == null ? source.getTools() : REMEMBERED.get((String) label);
-        return tools.stream().filter(tool -> tool.getName().equals(name)).findFirst()
-            .orElseThrow(() -> new IllegalArgumentException("there is no tool " + name));
+        Tool found;
+        if (label != null) found = REMEMBERED.get((String) label).stream().filter(tool -> tool.getName().equals(name)).findFirst().orElse(null);
+        else found = exchange != null ? exchange.tool((String) name) : source.tool((String) name);
+        if (found == null) throw new IllegalArgumentException("there is no tool " + name);
+        return found;
     }
 
     private static Map<String, Object> withMessage(Object form, String name) {
@@ -135,11 +170,16 @@ public final class Host {
         String server = (String) asked.get("server");
         switch (verb) {
             case "load":
-                return McpSource.loadAsync(config(asked), options(asked), cancellation).thenApply(loaded -> {
-                    loaded.onEvent(event -> tell("event", new Json.Raw(event)));
-                    source = loaded;
+                return McpSource.loadAsync(config(asked), options(asked), cancellation).thenApply(loaded -> takeOver(loaded, null));
+            case "open":
+                return Session.openAsync(sessionOptions(asked), cancellation).thenApply(opened -> takeOver(opened.getSource(), opened));
+            case "exchange":
+                return session.exchangeAsync(cancellation).thenApply(begun -> {
+                    exchange = begun;
                     return null;
                 });
+            case "trust":
+                return session.trustAsync(ProjectTrust.only((List<String>) asked.get("choice"))).thenApply(Json.Raw::new);
             case "inventory":
                 return McpSource.listToolsAsync(config(asked), options(asked)).thenApply(entries ->
                     ((List<Object>) Json.parse(entries)).stream().map(entry -> withMessage(entry, "error")).collect(Collectors.toList()));
@@ -153,6 +193,7 @@ public final class Host {
             case "restart": return source.restartAsync(server, cancellation);
             case "refresh": return source.refreshAsync(server);
             case "reload":
+                if (session != null) return session.reloadAsync().thenApply(Json.Raw::new);
                 return source.reloadAsync(asked.get("config") == null ? null : config(asked), cancellation).thenApply(Json.Raw::new);
             case "wait_for": return source.waitForAsync(server, (List<String>) asked.get("states"), milliseconds(asked.get("timeoutMs")));
             case "close": return source.closeAsync();
@@ -163,16 +204,17 @@ public final class Host {
     private static Object atOnce(String verb, Map<String, Object> asked, String server) {
         switch (verb) {
             case "tools":
-                return source.getTools().stream().map(tool -> map(
+                return listed().stream().map(tool -> map(
                     "name", tool.getName(), "description", tool.getDescription(), "server", tool.getServer(), "serverTool", tool.getServerTool(),
                     "inputSchema", tool.getInputSchema(), "serverSchema", tool.getServerSchema())).collect(Collectors.toList());
+            case "untrusted": return new Json.Raw(session.getUntrustedJson());
             case "status": return source.getStatus();
             case "state": return source.state(server);
             case "info": return withMessage(source.info(server), "lastError");
             case "problems": return new Json.Raw(source.getProblemsJson());
             case "events": return new Json.Raw(source.eventsJson((Long) asked.get("after")));
             case "remember":
-                REMEMBERED.put((String) asked.get("label"), source.getTools());
+                REMEMBERED.put((String) asked.get("label"), listed());
                 return null;
             case "same_tool": return find(asked.get("tool"), null) == find(asked.get("tool"), asked.get("since"));
             case "cancel":

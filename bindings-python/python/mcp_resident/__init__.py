@@ -21,8 +21,9 @@ from ._errors import (
     UnknownServerError,
 )
 from ._native import ToolResult, __version__
+from ._session import Exchange, Session, open_session
 from ._source import McpSource, Tool, list_mcp_tools, load_mcp
-from ._types import Answer, AutoRestart, CallContext, Event, Reloaded, Request, State, Status
+from ._types import Answer, AutoRestart, CallContext, Event, Reloaded, Request, State, Status, UntrustedServer
 
 __all__ = [
     "Answer",
@@ -36,6 +37,7 @@ __all__ = [
     "DisabledError",
     "DroppedError",
     "Event",
+    "Exchange",
     "ForkedError",
     "InternalError",
     "McpError",
@@ -44,6 +46,7 @@ __all__ = [
     "ProtocolError",
     "Reloaded",
     "Request",
+    "Session",
     "SpawnError",
     "State",
     "Status",
@@ -51,7 +54,9 @@ __all__ = [
     "Tool",
     "ToolResult",
     "UnknownServerError",
+    "UntrustedServer",
     "__version__",
     "list_mcp_tools",
     "load_mcp",
+    "open_session",
 ]

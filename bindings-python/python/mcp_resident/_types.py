@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     Config = Union[str, os.PathLike[str], Mapping[str, Any]]
     """The path of an ``mcp.json``, or its content."""
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     ToolsObserver = Callable[[str], object]
     Progress = Callable[[Any], object]
     GivenAnswer = Union["Answer", Mapping[str, Any], None]
+    ProjectTrust = Union[Literal["all", "nothing"], Iterable[str]]
+    """What of a project's file may be started: everything, nothing, or what has one of these fingerprints."""
     WaitFor = Callable[["Request"], Union[GivenAnswer, Awaitable[GivenAnswer]]]
 
 State = Literal["stopped", "starting", "running", "error"]
@@ -47,8 +49,19 @@ class Reloaded(TypedDict):
     """Servers with other settings on the connection that they have."""
 
 
-class Options(TypedDict, total=False):
-    """What a host chooses. Without any of it nothing restarts, nothing is followed, and everything is inherited."""
+class UntrustedServer(TypedDict):
+    """What a project's file would start and nobody has allowed."""
+
+    name: str
+    """The entry's key."""
+    launchLine: str
+    """What would be started, in one line without secrets."""
+    fingerprint: str
+    """Changes with everything that changes what would be started: what to trust it by."""
+
+
+class ServerOptions(TypedDict, total=False):
+    """What a host chooses for servers, of a load and of a session alike."""
 
     resident: bool | None
     """One switch for hosts that run for days: restart, live list, safe environment, expansion in all fields."""
@@ -60,10 +73,6 @@ class Options(TypedDict, total=False):
     """The variables that servers without their own ``inheritEnv`` inherit."""
     expand: Literal["headers", "all"] | None
     """Which fields are expanded."""
-    wait: Literal["all", "ready", "none"] | int | None
-    """For how many servers the load waits; a number is milliseconds."""
-    base_dir: str | os.PathLike[str] | None
-    """What relative paths are relative to."""
     cache_dir: str | os.PathLike[str] | None
     """Where listings of lazy servers are kept."""
     environment: dict[str, str] | None
@@ -75,10 +84,20 @@ class Options(TypedDict, total=False):
     guardian: bool | None
     """Whether a host that is killed takes its servers with it. On unless this says no."""
     replay_repeatable_calls: bool | None
-    validate_arguments: bool | None
     """Sends a call again that was running when the connection was lost, when its tool says that this does no harm."""
+    validate_arguments: bool | None
+    """Checks the arguments of each call with its tool's own schema before anything is sent (SPEC 2.21)."""
     client_info: dict[str, str] | None
     """How this host introduces itself: ``name`` and ``version``."""
+
+
+class Options(ServerOptions, total=False):
+    """What a host chooses of a load. Without any of it nothing restarts, nothing is followed, and everything is inherited."""
+
+    wait: Literal["all", "ready", "none"] | int | None
+    """For how many servers the load waits; a number is milliseconds."""
+    base_dir: str | os.PathLike[str] | None
+    """What relative paths are relative to."""
 
 
 class Request:

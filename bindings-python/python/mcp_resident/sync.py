@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _native, _options
 from ._deliveries import COMPLETED, EVENT, FAILED, PROGRESS, QUESTION
@@ -17,6 +17,7 @@ from ._handles import SourceHandle, ToolHandle
 from ._types import Request, answer_form
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable
     from types import TracebackType
 
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
         Observer,
         Options,
         Progress,
+        ProjectTrust,
         Reloaded,
+        ServerOptions,
         State,
+        UntrustedServer,
         WaitFor,
     )
 
-__all__ = ["McpSource", "Tool", "list_mcp_tools", "load_mcp"]
+__all__ = ["Exchange", "McpSource", "Session", "Tool", "list_mcp_tools", "load_mcp", "open_session"]
 
 SIGNALS_EVERY_MS = 100
 """How long a wait may be deaf to signals."""
@@ -260,6 +264,102 @@ class McpSource(SourceHandle[Tool]):
             self._native.unsubscribe(subscription)
 
         return unsubscribe
+
+
+class Exchange:
+    """The tools of one exchange; see :class:`mcp_resident.Exchange`."""
+
+    __slots__ = ("_native", "_source", "tools")
+
+    tools: list[Tool]
+    """The tools to declare to the model, in an order that changes as little as it can."""
+
+    def __init__(self, native: _native.Exchange, source: McpSource) -> None:
+        self._native = native
+        self._source = source
+        self.tools = [source._tool(tool) for tool in native.tools()]
+
+    def tool(self, name: str) -> Tool | None:
+        """A tool by its name for models, hidden and deferred ones included."""
+        native = self._native.tool(name)
+        return None if native is None else self._source._tool(native)
+
+
+class Session:
+    """The servers of a user and a project; see :class:`mcp_resident.Session`."""
+
+    def __init__(self, native: _native.Session, desk: _Desk | None) -> None:
+        self._native = native
+        self._source = McpSource(native.source(), desk)
+
+    @property
+    def source(self) -> McpSource:
+        """The servers: their states, events and problems, and what can be done to each."""
+        return self._source
+
+    def exchange(self) -> Exchange:
+        """Begins an exchange: waits for servers that are new or changed, and pins the tools that there are then."""
+        queue = _native.Queue(True)
+        native = _outcome(queue, self._native.exchange(queue))
+        return Exchange(cast("_native.Exchange", native), self._source)
+
+    def reload(self) -> Reloaded:
+        """Reads the files again. What changed counts from the next exchange on."""
+        queue = _native.Queue(True)
+        return cast("Reloaded", _outcome(queue, self._native.reload(queue)))
+
+    def trust(self, choice: ProjectTrust) -> Reloaded:
+        """Decides anew what of the project's file may be started, and reads the files again."""
+        queue = _native.Queue(True)
+        return cast("Reloaded", _outcome(queue, self._native.trust(queue, _options.trust(choice))))
+
+    @property
+    def untrusted(self) -> list[UntrustedServer]:
+        """What the project's file would start and is not trusted, for a person to decide on."""
+        return self._native.untrusted()
+
+    def close(self) -> None:
+        """Ends the session: nothing of its servers is left when this returns. Closing again is harmless."""
+        self._source.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_session(
+    base_dir: str | os.PathLike[str],
+    *,
+    project_trust: ProjectTrust,
+    user_config: str | os.PathLike[str] | None = None,
+    project_config: str | os.PathLike[str] | None = None,
+    exposure: Literal["direct", "hidden", "deferred"] | None = None,
+    exchange_wait: float | None = None,
+    wait_for: WaitFor | None = None,
+    **options: Unpack[ServerOptions],
+) -> Session:
+    """Opens a session: reads its files and connects their servers; see :func:`mcp_resident.open_session`.
+
+    >>> from mcp_resident import sync
+    >>> with sync.open_session(".", project_trust="nothing") as session:
+    ...     session.exchange().tools
+    []
+    """
+    text = _options.session(base_dir, project_trust, user_config, project_config, exposure, exchange_wait, options)
+    close_at_exit()
+    if wait_for is None:
+        queue = _native.Queue(True)
+        return Session(_outcome(queue, queue.session(text, False)), None)
+    desk = _Desk(wait_for)
+    try:
+        return Session(desk.outcome(desk.queue.session(text, True)), desk)
+    except BaseException:
+        desk.close()
+        raise
 
 
 def load_mcp(

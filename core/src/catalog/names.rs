@@ -1,4 +1,4 @@
-//! Names for models (SPEC 2.5, 3.5): at most 64 characters, unique, and never given to another tool.
+//! Names for models (SPEC 2.5, 7.4): at most 64 characters, unique, and never given to another tool.
 
 use std::collections::HashMap;
 

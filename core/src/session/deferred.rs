@@ -1,4 +1,4 @@
-//! Tools that a model finds by searching (SPEC 3.7): each stays out of the list until it was found.
+//! Tools that a model finds by searching (SPEC 7.6): each stays out of the list until it was found.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -40,6 +40,11 @@ impl Exchange {
         self.callable.get(name)
     }
 
+    /// Every tool that can be called, in no order.
+    pub fn callable(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.callable.values()
+    }
+
     /// The version of the list that this exchange has pinned.
     pub fn catalog_version(&self) -> u64 {
         self.catalog_version

@@ -1,4 +1,4 @@
-//! Which tools a model is shown (SPEC 3.6).
+//! Which tools a model is shown (SPEC 7.5).
 
 use wildmatch::WildMatch;
 

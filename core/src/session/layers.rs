@@ -1,10 +1,10 @@
-//! The files of a session, one laid over the other, read anew whenever they may have changed (SPEC 3.1).
+//! The files of a session, one laid over the other, read anew whenever they may have changed (SPEC 7.1).
 
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::options::SessionOptions;
+use super::options::{ProjectServer, ProjectTrust, SessionOptions};
 use crate::config::{
     ConfigError, ConfigProblem, ParseOptions, ParsedConfig, ServerDefinition, launch_line, layer,
     parse, without_untrusted,
@@ -14,11 +14,12 @@ use crate::config::{
 #[derive(Debug, Default)]
 pub(super) struct Layers {
     last: Mutex<[ParsedConfig; 2]>,
+    untrusted: Mutex<Vec<ProjectServer>>,
 }
 
 impl Layers {
     /// Reads both files. What cannot be used, and what is not trusted, is a problem of what this returns.
-    pub(super) fn read(&self, options: &SessionOptions) -> ParsedConfig {
+    pub(super) fn read(&self, options: &SessionOptions, trust: &ProjectTrust) -> ParsedConfig {
         let files = [&options.user_config, &options.project_config];
         let read = files.map(|file| {
             file.as_deref()
@@ -26,7 +27,7 @@ impl Layers {
         });
         let mut problems = Vec::new();
         let [user, project] = {
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = lock(&self.last);
             for (kept, read) in last.iter_mut().zip(read) {
                 match read {
                     Ok(config) => *kept = config,
@@ -35,14 +36,23 @@ impl Layers {
             }
             last.clone()
         };
-        let trust = &options.project_trust;
         let (project, refused) =
             without_untrusted(project, &user, |definition| trust.allows(definition));
         problems.extend(refused.iter().map(not_trusted));
+        *lock(&self.untrusted) = refused.iter().map(ProjectServer::of).collect();
         let mut config = layer(user, project);
         config.warnings.extend(problems);
         config
     }
+
+    /// What the project's file would start and the host did not allow, when the files were last read.
+    pub(super) fn untrusted(&self) -> Vec<ProjectServer> {
+        lock(&self.untrusted).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A file that is not there has no servers.

@@ -1,4 +1,4 @@
-//! Sessions: the servers of a user and a project, used over many exchanges with a model (SPEC section 3).
+//! Sessions: the servers of a user and a project, used over many exchanges with a model (SPEC section 7).
 //!
 //! A session has the same servers as [`load_mcp`](crate::load_mcp) and adds to them where their configuration comes from
 //! (`layers`), what a model is shown (`exposure`, `deferred`) and when (`exchange`).
@@ -8,9 +8,10 @@ mod exchange;
 mod exposure;
 mod layers;
 mod options;
+mod options_form;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
 
@@ -29,8 +30,9 @@ pub use options::{DEFAULT_EXCHANGE_WAIT, ProjectServer, ProjectTrust, SessionOpt
 
 /// The servers of a user and a project, until [`close`](Session::close).
 pub struct Session {
-    source: McpSource,
+    source: Arc<McpSource>,
     options: SessionOptions,
+    trust: Mutex<ProjectTrust>,
     layers: Layers,
     deferred: Arc<Deferred>,
     search: Arc<Tool>,
@@ -61,13 +63,14 @@ pub struct Session {
 /// ```
 pub async fn open_session(options: SessionOptions) -> Result<Session, Error> {
     let layers = Layers::default();
-    let config = layers.read(&options);
-    let source = load_mcp(config, options.load_options()).await?;
+    let config = layers.read(&options, &options.project_trust);
+    let source = Arc::new(load_mcp(config, options.load_options()).await?);
     let fresh = source.current_servers();
     let deferred = Arc::<Deferred>::default();
     Ok(Session {
         search: deferred.search_tool(),
         source,
+        trust: Mutex::new(options.project_trust.clone()),
         options,
         layers,
         deferred,
@@ -77,7 +80,7 @@ pub async fn open_session(options: SessionOptions) -> Result<Session, Error> {
 
 impl Session {
     /// The servers: their states, events and problems, and what can be done to each.
-    pub fn source(&self) -> &McpSource {
+    pub fn source(&self) -> &Arc<McpSource> {
         &self.source
     }
 
@@ -94,14 +97,13 @@ impl Session {
         if self.source.is_closing() {
             return Err(Error::new(ErrorKind::Closed, "the session was closed"));
         }
-        let fresh = self.fresh().clone();
+        let fresh = lock(&self.fresh).clone();
         self.source.retry_failed();
         let waited = fresh.iter().filter(|server| self.is_waited_for(server));
         let settled = join_all(waited.map(|server| server.settled()));
         // Who is not there by then joins at a later exchange.
         let _ = tokio::time::timeout(self.options.exchange_wait, settled).await;
-        self.fresh()
-            .retain(|server| !fresh.iter().any(|seen| Arc::ptr_eq(seen, server)));
+        lock(&self.fresh).retain(|server| !fresh.iter().any(|seen| Arc::ptr_eq(seen, server)));
         self.source.publish();
         Ok(self.pin())
     }
@@ -113,10 +115,26 @@ impl Session {
     ///
     /// [`ErrorKind::Closed`]. A file that cannot be read is a problem, and its servers stay as they were.
     pub async fn reload(&self) -> Result<Reloaded, Error> {
-        let config = self.layers.read(&self.options);
+        let trust = lock(&self.trust).clone();
+        let config = self.layers.read(&self.options, &trust);
         let (changes, fresh) = self.source.take_config(config).await?;
-        self.fresh().extend(fresh);
+        lock(&self.fresh).extend(fresh);
         Ok(changes)
+    }
+
+    /// What the project's file would start and is not trusted, for a person to decide on.
+    pub fn untrusted(&self) -> Vec<ProjectServer> {
+        self.layers.untrusted()
+    }
+
+    /// Decides anew what of the project's file may be started, and [reloads](Self::reload).
+    ///
+    /// # Errors
+    ///
+    /// As for a reload.
+    pub async fn trust(&self, trust: ProjectTrust) -> Result<Reloaded, Error> {
+        *lock(&self.trust) = trust;
+        self.reload().await
     }
 
     /// Ends the session: every server is disconnected, and nothing of them is left when this returns.
@@ -154,10 +172,10 @@ impl Session {
             && spec.lazy != Lazy::Yes
             && may_be_direct(definition, self.options.exposure)
     }
+}
 
-    fn fresh(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Server>>> {
-        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Session {

@@ -1,9 +1,12 @@
 //! What a host chooses for a session.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use serde::Serialize;
 
 use crate::config::{ExpandMode, Exposure, ServerDefinition, fingerprint, launch_line};
 use crate::server::ShellCommandRunner;
@@ -20,12 +23,15 @@ pub enum ProjectTrust {
     All,
     /// Nothing. What the file says of how tools are shown, and what it switches off, counts all the same.
     Nothing,
-    /// What the host allows, which may ask a person or remember what one said. Called while configuration is read.
+    /// What has one of these [fingerprints](ProjectServer::fingerprint): what a person allowed before.
+    Only(BTreeSet<String>),
+    /// What the host allows when it is asked, while configuration is read.
     Ask(Arc<dyn Fn(&ProjectServer) -> bool + Send + Sync>),
 }
 
-/// What an entry of a project's file would start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What an entry of a project's file would start. Its JSON form has the same names in camelCase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ProjectServer {
     /// The entry's key.
@@ -92,11 +98,18 @@ impl ProjectTrust {
         match self {
             Self::All => true,
             Self::Nothing => false,
-            Self::Ask(ask) => ask(&ProjectServer {
-                name: definition.name.clone(),
-                launch_line: launch_line(definition),
-                fingerprint: fingerprint(definition),
-            }),
+            Self::Only(fingerprints) => fingerprints.contains(&fingerprint(definition)),
+            Self::Ask(ask) => ask(&ProjectServer::of(definition)),
+        }
+    }
+}
+
+impl ProjectServer {
+    pub(super) fn of(definition: &ServerDefinition) -> Self {
+        Self {
+            name: definition.name.clone(),
+            launch_line: launch_line(definition),
+            fingerprint: fingerprint(definition),
         }
     }
 }
@@ -106,6 +119,7 @@ impl fmt::Debug for ProjectTrust {
         formatter.write_str(match self {
             Self::All => "All",
             Self::Nothing => "Nothing",
+            Self::Only(_) => "Only",
             Self::Ask(_) => "Ask",
         })
     }

@@ -4,7 +4,7 @@ mod for_session;
 mod inventory;
 mod load;
 mod options;
-mod options_form;
+pub(crate) mod options_form;
 mod policy;
 mod roster;
 

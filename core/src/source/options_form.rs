@@ -46,7 +46,7 @@ const KEYS: [&str; 15] = [
 ];
 
 /// Why an option cannot be used: what it has to be.
-type Expected = String;
+pub(crate) type Expected = String;
 
 impl LoadOptions {
     /// Reads options from a JSON object: `autoRestart`, `liveToolList`, `resident`, and so on as SPEC section 1 lists them.
@@ -66,27 +66,47 @@ impl LoadOptions {
     /// # Ok::<(), mcp_resident::Error>(())
     /// ```
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        let refused = |message: String| Error::new(ErrorKind::Config, message);
-        let value: Value = serde_json::from_str(text)
-            .map_err(|error| refused(format!("the options are not valid JSON: {error}")))?;
-        let given = match value {
-            Value::Object(given) => given,
-            Value::Null => Map::new(),
-            _ => return Err(refused("the options must be an object".to_owned())),
-        };
         let mut options = Self::default();
+        options.take(options_object(text)?, &[])?;
+        Ok(options)
+    }
+
+    /// Takes what is given in the place of what these options have. `others` are the keys that somebody else reads, for
+    /// the list of all.
+    pub(crate) fn take(&mut self, given: Map<String, Value>, others: &[&str]) -> Result<(), Error> {
         for (key, value) in given {
             if !value.is_null() {
-                set(&mut options, &key, &value).map_err(|expected| {
-                    refused(format!("the option `{}` {expected}", key.escape_debug()))
-                })?;
+                set(self, &key, &value, others).map_err(|expected| refused(&key, &expected))?;
             }
         }
-        Ok(options)
+        Ok(())
     }
 }
 
-fn set(options: &mut LoadOptions, key: &str, value: &Value) -> Result<(), Expected> {
+/// The error of an option that cannot be used.
+pub(crate) fn refused(key: &str, expected: &str) -> Error {
+    let message = format!("the option `{}` {expected}", key.escape_debug());
+    Error::new(ErrorKind::Config, message)
+}
+
+/// The object that options are given as.
+pub(crate) fn options_object(text: &str) -> Result<Map<String, Value>, Error> {
+    let refused = |message: String| Error::new(ErrorKind::Config, message);
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| refused(format!("the options are not valid JSON: {error}")))?;
+    match value {
+        Value::Object(given) => Ok(given),
+        Value::Null => Ok(Map::new()),
+        _ => Err(refused("the options must be an object".to_owned())),
+    }
+}
+
+fn set(
+    options: &mut LoadOptions,
+    key: &str,
+    value: &Value,
+    others: &[&str],
+) -> Result<(), Expected> {
     match key {
         "autoRestart" => options.auto_restart = Some(auto_restart(value)?),
         "liveToolList" => options.live_tool_list = Some(switch(value)?),
@@ -101,13 +121,16 @@ fn set(options: &mut LoadOptions, key: &str, value: &Value) -> Result<(), Expect
         "cacheDir" => options.cache_dir = Some(text(value)?.into()),
         "environment" => options.environment = Some(Arc::new(environment(value)?)),
         "secretCommands" => {
-            if switch(value)? {
-                options.secret_commands = Some(Arc::new(ShellCommandRunner));
-            }
+            let runner = switch(value)?.then(|| Arc::new(ShellCommandRunner) as Arc<_>);
+            options.secret_commands = runner;
         }
         "limits" => options.limits = limits(value)?,
         "clientInfo" => options.client_info = Some(client_info(value)?),
-        _ => return Err(format!("is not known; there are: {}", KEYS.join(", "))),
+        _ => {
+            let mut known = [others, KEYS.as_slice()].concat();
+            known.sort_unstable();
+            return Err(format!("is not known; there are: {}", known.join(", ")));
+        }
     }
     Ok(())
 }
@@ -118,11 +141,11 @@ fn switch(value: &Value) -> Result<bool, Expected> {
         .ok_or_else(|| "must be true or false".to_owned())
 }
 
-fn text(value: &Value) -> Result<&str, Expected> {
+pub(crate) fn text(value: &Value) -> Result<&str, Expected> {
     value.as_str().ok_or_else(|| "must be a text".to_owned())
 }
 
-fn texts(value: &Value) -> Result<Vec<String>, Expected> {
+pub(crate) fn texts(value: &Value) -> Result<Vec<String>, Expected> {
     let texts = value.as_array().and_then(|values| {
         let texts = values.iter().map(|value| value.as_str().map(str::to_owned));
         texts.collect()
@@ -137,7 +160,7 @@ fn object(value: &Value) -> Result<&Map<String, Value>, Expected> {
 }
 
 /// Languages whose numbers are all floating point write 250 as 250.0.
-fn count(value: &Value) -> Option<u64> {
+pub(crate) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64()?;
         let whole = number.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(&number);

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::policy::Policy;
 use crate::catalog::CatalogStore;
-use crate::config::{ConfigProblem, Lazy, ParsedConfig, ServerDefinition};
+use crate::config::{ConfigProblem, Lazy, ParsedConfig, ServerEntry};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Status};
 use crate::server::{Seat, Server, ServerSpec, Shared};
@@ -116,29 +116,30 @@ impl Roster {
 
     async fn take(&self, parsed: ParsedConfig) -> Reconfigured {
         let before = self.seating();
-        let problems: Vec<ConfigProblem> = parsed.problems().cloned().collect();
+        let problems = parsed.problems().chain(&parsed.warnings).cloned().collect();
         let names: Vec<Arc<str>> = parsed
             .servers
             .iter()
             .map(|entry| entry.name.as_str().into())
             .collect();
-        let definitions = parsed.servers.into_iter().map(|entry| entry.definition);
         let steps: Vec<Step> = names
             .iter()
-            .zip(definitions)
-            .map(|(name, definition)| self.decide(name, definition, before.place(name)))
+            .zip(parsed.servers)
+            .map(|(name, entry)| self.decide(name, entry, before.place(name)))
             .collect();
-        let removed: Vec<&Entry> = before
+        let stays = |entry: &Entry| {
+            let mut steps = names.iter().zip(&steps);
+            steps.any(|(name, step)| *name == entry.name && !matches!(step, Step::Unusable(_)))
+        };
+        let removed: Vec<(&Arc<str>, &Place)> = before
             .entries
             .iter()
-            .filter(|entry| !names.contains(&entry.name))
+            .filter(|entry| !stays(entry))
+            .filter_map(|entry| Some((&entry.name, entry.place.as_ref().ok()?)))
             .collect();
 
-        let changes = changes(&names, &steps, &removed);
-        let removed: Vec<&Place> = removed
-            .iter()
-            .filter_map(|e| e.place.as_ref().ok())
-            .collect();
+        let changes = changes(&names, &steps, removed.iter().map(|(name, _)| *name));
+        let removed: Vec<&Place> = removed.into_iter().map(|(_, place)| place).collect();
         let replaced = steps.iter().filter_map(|step| match step {
             Step::Launch(old, _) => old.as_ref(),
             _ => None,
@@ -209,17 +210,13 @@ impl Roster {
     }
 
     /// What becomes of a server. A definition that cannot be used leaves the instance that is there in service: the
-    /// problem is reported, and the tools stay.
-    fn decide(
-        &self,
-        name: &Arc<str>,
-        definition: Result<ServerDefinition, ConfigProblem>,
-        old: Option<&Place>,
-    ) -> Step {
-        let definition = match (definition, old) {
-            (Ok(definition), _) => definition,
-            (Err(_), Some(old)) => return Step::Keep(old.clone()),
-            (Err(problem), None) => return Step::Unusable(problem),
+    /// problem is reported, and the tools stay. An entry that only changes a server of a lower layer, which is not there
+    /// any more, defines none.
+    fn decide(&self, name: &Arc<str>, entry: ServerEntry, old: Option<&Place>) -> Step {
+        let definition = match (entry.definition, entry.adjustment, old) {
+            (Ok(definition), _, _) => definition,
+            (Err(_), None, Some(old)) => return Step::Keep(old.clone()),
+            (Err(problem), _, _) => return Step::Unusable(problem),
         };
         let spec = Arc::new(self.policy.spec(Arc::clone(name), definition, &self.shared));
         match old {
@@ -255,14 +252,18 @@ impl Roster {
     }
 }
 
-fn changes(names: &[Arc<str>], steps: &[Step], removed: &[&Entry]) -> Reloaded {
+fn changes<'a>(
+    names: &[Arc<str>],
+    steps: &[Step],
+    removed: impl Iterator<Item = &'a Arc<str>>,
+) -> Reloaded {
     let of = |kind: fn(&Step) -> bool| {
         let these = names.iter().zip(steps).filter(|(_, step)| kind(step));
         these.map(|(name, _)| name.to_string()).collect()
     };
     Reloaded {
         added: of(|step| matches!(step, Step::Launch(None, _))),
-        removed: removed.iter().map(|entry| entry.name.to_string()).collect(),
+        removed: removed.map(|name| name.to_string()).collect(),
         restarted: of(|step| matches!(step, Step::Launch(Some(_), _))),
         adjusted: of(|step| matches!(step, Step::Adjust(..))),
     }

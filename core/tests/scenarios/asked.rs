@@ -25,6 +25,7 @@ pub(crate) struct Asked {
     pub(crate) after: u64,
     pub(crate) label: String,
     pub(crate) since: String,
+    pub(crate) choice: Vec<String>,
     pub(crate) question: usize,
     pub(crate) answer: Option<Given>,
 }

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcp_resident::{
-    Answer, Arguments, CallContext, CancellationToken, ConfigInput, Error, Event, LoadOptions,
-    McpSource, RawJson, Reason, Request, State, Subscription, Tool, list_mcp_tools, load_mcp,
+    Answer, Arguments, CallContext, CancellationToken, ConfigInput, Error, Event, Exchange,
+    LoadOptions, McpSource, ProjectTrust, RawJson, Reason, Request, Session, SessionOptions, State,
+    Subscription, Tool, list_mcp_tools, load_mcp, open_session,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -51,6 +52,9 @@ pub(crate) fn run() -> ExitCode {
 struct Host {
     /// What was loaded last.
     source: Mutex<Option<Arc<McpSource>>>,
+    /// What was opened last, when that was a session.
+    session: Mutex<Option<Arc<Session>>>,
+    exchange: Mutex<Option<Exchange>>,
     observer: Mutex<Option<Subscription>>,
     remembered: Mutex<HashMap<String, Vec<Arc<Tool>>>>,
     running: Mutex<HashMap<u64, CancellationToken>>,
@@ -89,9 +93,20 @@ impl Host {
                 }
                 *lock(&self.observer) = None;
                 let source = load_mcp(config(asked.config), options).await?;
-                let observer = source.on_event(|event: &Event| tell(&json!({ "event": event })));
-                *lock(&self.observer) = Some(observer);
-                *lock(&self.source) = Some(Arc::new(source));
+                *lock(&self.session) = None;
+                self.hold(Arc::new(source));
+            }
+            "open" => {
+                let mut options = SessionOptions::from_json(&asked.options.to_string())?;
+                if asked.asks {
+                    let host = Arc::clone(self);
+                    options.load.wait_for =
+                        Some(Arc::new(move |request| host.clone().ask(request)));
+                }
+                *lock(&self.observer) = None;
+                let session = open_session(options).await?;
+                self.hold(Arc::clone(session.source()));
+                *lock(&self.session) = Some(Arc::new(session));
             }
             "inventory" => {
                 let options = LoadOptions::from_json(&asked.options.to_string())?;
@@ -120,9 +135,47 @@ impl Host {
         Ok(Value::Null)
     }
 
+    fn hold(&self, source: Arc<McpSource>) {
+        let observer = source.on_event(|event: &Event| tell(&json!({ "event": event })));
+        *lock(&self.observer) = Some(observer);
+        *lock(&self.source) = Some(source);
+        *lock(&self.exchange) = None;
+    }
+
+    async fn with_session(
+        &self,
+        session: &Session,
+        asked: &Asked,
+    ) -> Result<Option<Value>, Failed> {
+        Ok(Some(match asked.verb.as_str() {
+            "exchange" => {
+                let exchange = session.exchange().await?;
+                *lock(&self.exchange) = Some(exchange);
+                Value::Null
+            }
+            "untrusted" => json!(session.untrusted()),
+            "trust" => {
+                let trust = ProjectTrust::Only(asked.choice.iter().cloned().collect());
+                json!(session.trust(trust).await?)
+            }
+            "reload" => json!(session.reload().await?),
+            "tools" => match &*lock(&self.exchange) {
+                Some(exchange) => exchange.tools().iter().map(|tool| as_text(tool)).collect(),
+                None => json!([]),
+            },
+            _ => return Ok(None),
+        }))
+    }
+
     async fn with_source(&self, asked: Asked, cancel: CancellationToken) -> Result<Value, Failed> {
         let source = lock(&self.source).clone();
         let source = source.ok_or_else(|| "nothing is loaded".to_owned())?;
+        let session = lock(&self.session).clone();
+        if let Some(session) = session
+            && let Some(done) = self.with_session(&session, &asked).await?
+        {
+            return Ok(done);
+        }
         let server = asked.server.as_deref();
         let named = server.unwrap_or_default();
         Ok(match asked.verb.as_str() {
@@ -162,7 +215,11 @@ impl Host {
             "problems" => json!(source.problems()),
             "events" => json!(source.events(asked.after)),
             "remember" => {
-                lock(&self.remembered).insert(asked.label, source.tools());
+                let tools = match &*lock(&self.exchange) {
+                    Some(exchange) => exchange.tools().to_vec(),
+                    None => source.tools(),
+                };
+                lock(&self.remembered).insert(asked.label, tools);
                 Value::Null
             }
             "same_tool" => {
@@ -176,7 +233,10 @@ impl Host {
     /// The tool as it is now, or as it was when the tools were remembered.
     fn tool(&self, now: &McpSource, name: &str, then: Option<&str>) -> Result<Arc<Tool>, Failed> {
         let found = match then {
-            None => now.tool(name),
+            None => match &*lock(&self.exchange) {
+                Some(exchange) => exchange.tool(name).cloned(),
+                None => now.tool(name),
+            },
             Some(label) => lock(&self.remembered)
                 .get(label)
                 .and_then(|tools| tools.iter().find(|tool| tool.name() == name).cloned()),

@@ -34,11 +34,14 @@ type asked struct {
 	Since      string          `json:"since"`
 	Question   int             `json:"question"`
 	Answer     mcp.Answer      `json:"answer"`
+	Choice     []string        `json:"choice"`
 }
 
 type host struct {
 	mutex      sync.Mutex
 	source     *mcp.Source
+	session    *mcp.Session
+	exchange   *mcp.Exchange
 	running    map[int64]context.CancelFunc
 	remembered map[string][]*mcp.Tool
 	questions  []chan mcp.Answer
@@ -74,16 +77,25 @@ func (h *host) waitFor(ctx context.Context, request mcp.Request) (mcp.Answer, er
 }
 
 // options are read into the type that a program would fill in; what it cannot hold is a defect of the type.
-func (h *host) options(asked asked) (*mcp.Options, error) {
+// of a session, beside the options of a load.
+type sessionForm struct {
+	UserConfig     string `json:"userConfig"`
+	ProjectConfig  string `json:"projectConfig"`
+	ProjectTrust   string `json:"projectTrust"`
+	ExchangeWaitMS int64  `json:"exchangeWaitMs"`
+}
+
+func (h *host) options(asked asked) (*mcp.Options, sessionForm, error) {
 	var form struct {
 		mcp.Options
+		sessionForm
 		AutoRestart json.RawMessage `json:"autoRestart"`
 		Wait        json.RawMessage `json:"wait"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(asked.Options))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&form); err != nil {
-		return nil, err
+		return nil, form.sessionForm, err
 	}
 	options := form.Options
 	switch text := string(form.AutoRestart); text {
@@ -93,7 +105,7 @@ func (h *host) options(asked asked) (*mcp.Options, error) {
 	default:
 		var numbers struct{ MaxRetries, BackoffMS int64 }
 		if err := json.Unmarshal(form.AutoRestart, &numbers); err != nil {
-			return nil, err
+			return nil, form.sessionForm, err
 		}
 		options.AutoRestart = &mcp.AutoRestart{MaxRetries: int(numbers.MaxRetries), Backoff: time.Duration(numbers.BackoffMS) * time.Millisecond}
 	}
@@ -108,7 +120,7 @@ func (h *host) options(asked asked) (*mcp.Options, error) {
 	default:
 		var limit int64
 		if err := json.Unmarshal(form.Wait, &limit); err != nil {
-			return nil, err
+			return nil, form.sessionForm, err
 		}
 		wait := mcp.WaitAtMost(time.Duration(limit) * time.Millisecond)
 		options.Wait = &wait
@@ -116,7 +128,7 @@ func (h *host) options(asked asked) (*mcp.Options, error) {
 	if asked.Asks {
 		options.WaitFor = h.waitFor
 	}
-	return &options, nil
+	return &options, form.sessionForm, nil
 }
 
 func config(form json.RawMessage) mcp.Config {
@@ -127,19 +139,42 @@ func config(form json.RawMessage) mcp.Config {
 	return mcp.Object(form)
 }
 
+// listed is the tools that all requests are about: an exchange's, once one was begun.
+func (h *host) listed() []*mcp.Tool {
+	if h.session == nil {
+		return h.source.Tools()
+	}
+	if h.exchange == nil {
+		return nil
+	}
+	return h.exchange.Tools
+}
+
+func (h *host) takeOver(source *mcp.Source, session *mcp.Session) error {
+	h.source, h.session, h.exchange = source, session, nil
+	_, err := source.OnEvent(func(event mcp.Event) { tell(map[string]any{"event": event.Raw}) })
+	return err
+}
+
 func (h *host) find(name string, label *string) (*mcp.Tool, error) {
-	tools := h.source.Tools()
-	if label != nil {
+	var found *mcp.Tool
+	if label == nil && h.exchange != nil {
+		found = h.exchange.Tool(name)
+	} else if label == nil {
+		found = h.source.Tool(name)
+	} else {
 		h.mutex.Lock()
-		tools = h.remembered[*label]
+		for _, tool := range h.remembered[*label] {
+			if tool.Name() == name {
+				found = tool
+			}
+		}
 		h.mutex.Unlock()
 	}
-	for _, tool := range tools {
-		if tool.Name() == name {
-			return tool, nil
-		}
+	if found == nil {
+		return nil, fmt.Errorf("there is no tool %q", name)
 	}
-	return nil, fmt.Errorf("there is no tool %q", name)
+	return found, nil
 }
 
 func message(failure *mcp.Error) any {
@@ -152,7 +187,7 @@ func message(failure *mcp.Error) any {
 func (h *host) carryOut(ctx context.Context, asked asked) (any, error) {
 	switch asked.Do {
 	case "load":
-		options, err := h.options(asked)
+		options, _, err := h.options(asked)
 		if err != nil {
 			return nil, err
 		}
@@ -160,11 +195,33 @@ func (h *host) carryOut(ctx context.Context, asked asked) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		h.source = source
-		_, err = source.OnEvent(func(event mcp.Event) { tell(map[string]any{"event": event.Raw}) })
+		return nil, h.takeOver(source, nil)
+	case "open":
+		options, form, err := h.options(asked)
+		if err != nil {
+			return nil, err
+		}
+		session, err := mcp.OpenSession(ctx, mcp.SessionOptions{
+			Options: *options, UserConfig: form.UserConfig, ProjectConfig: form.ProjectConfig,
+			ProjectTrust: map[string]mcp.ProjectTrust{"all": mcp.TrustAll}[form.ProjectTrust],
+			ExchangeWait: time.Duration(form.ExchangeWaitMS) * time.Millisecond,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return nil, h.takeOver(session.Source, session)
+	case "exchange":
+		exchange, err := h.session.Exchange(ctx)
+		if err == nil {
+			h.exchange = exchange
+		}
 		return nil, err
+	case "untrusted":
+		return h.session.Untrusted(), nil
+	case "trust":
+		return h.session.Trust(ctx, mcp.TrustOnly(asked.Choice...))
 	case "inventory":
-		options, err := h.options(asked)
+		options, _, err := h.options(asked)
 		if err != nil {
 			return nil, err
 		}
@@ -201,6 +258,9 @@ func (h *host) carryOut(ctx context.Context, asked asked) (any, error) {
 	case "refresh":
 		return nil, h.source.Refresh(ctx, asked.Server)
 	case "reload":
+		if h.session != nil {
+			return h.session.Reload(ctx)
+		}
 		if asked.Config == nil {
 			return h.source.Reload(ctx, nil)
 		}
@@ -211,7 +271,7 @@ func (h *host) carryOut(ctx context.Context, asked asked) (any, error) {
 		return nil, h.source.Close(ctx)
 	case "tools":
 		forms := []any{}
-		for _, tool := range h.source.Tools() {
+		for _, tool := range h.listed() {
 			forms = append(forms, map[string]any{
 				"name": tool.Name(), "description": tool.Description(), "server": tool.Server(), "serverTool": tool.ServerTool(),
 				"inputSchema": string(tool.InputSchema()), "serverSchema": string(tool.ServerSchema()),
@@ -239,7 +299,7 @@ func (h *host) carryOut(ctx context.Context, asked asked) (any, error) {
 	case "remember":
 		h.mutex.Lock()
 		defer h.mutex.Unlock()
-		h.remembered[asked.Label] = h.source.Tools()
+		h.remembered[asked.Label] = h.listed()
 		return nil, nil
 	case "same_tool":
 		now, err := h.find(asked.Tool, nil)

@@ -3,12 +3,20 @@ package dev.mcpresident
 import java.util.concurrent.CancellationException
 import java.util.concurrent.CompletableFuture
 import uniffi.mcp_resident.NativeDelivery
+import uniffi.mcp_resident.NativeExchange
 import uniffi.mcp_resident.NativeQueue
+import uniffi.mcp_resident.NativeSession
 import uniffi.mcp_resident.NativeSource
 import uniffi.mcp_resident.shutDown
 
-/** How an operation ended well: a source, a result, or a value as JSON. */
-internal class Outcome(val source: NativeSource? = null, val result: ToolResult? = null, val value: String? = null)
+/** How an operation ended well: an object, a result, or a value as JSON. */
+internal class Outcome(
+    val source: NativeSource? = null,
+    val session: NativeSession? = null,
+    val exchange: NativeExchange? = null,
+    val result: ToolResult? = null,
+    val value: String? = null,
+)
 
 /**
  * Takes what arrives from the native half, on one thread, as long as somebody uses it. There is one for each open source: it
@@ -90,6 +98,8 @@ internal class Hub(private val waitFor: WaitFor?) {
     private fun hand(delivery: NativeDelivery) {
         when (delivery) {
             is NativeDelivery.Loaded -> ended(delivery.operation) { it.complete(Outcome(source = delivery.source)) }
+            is NativeDelivery.Opened -> ended(delivery.operation) { it.complete(Outcome(session = delivery.session)) }
+            is NativeDelivery.Exchanged -> ended(delivery.operation) { it.complete(Outcome(exchange = delivery.exchange)) }
             is NativeDelivery.Called -> ended(delivery.operation) {
                 it.complete(Outcome(result = ToolResult(delivery.output, delivery.isError, delivery.metadata, delivery.raw)))
             }

@@ -50,7 +50,9 @@ public class LoadOptions @JvmOverloads constructor(
     @JvmField public var clientName: String? = null,
     @JvmField public var clientVersion: String? = null,
 ) {
-    internal fun form(): String = Json.write(
+    internal fun form(): String = Json.write(members())
+
+    internal fun members(): Map<String, Any?> =
         linkedMapOf(
             "resident" to resident,
             "autoRestart" to restart(),
@@ -68,8 +70,7 @@ public class LoadOptions @JvmOverloads constructor(
             "replayRepeatableCalls" to replayRepeatableCalls,
             "validateArguments" to validateArguments,
             "clientInfo" to clientName?.let { mapOf("name" to it, "version" to (clientVersion ?: "")) },
-        ),
-    )
+        )
 
     private fun restart(): Any? =
         if (autoRestart == false || (maxRetries == null && backoff == null)) autoRestart

@@ -1,12 +1,14 @@
 package dev.mcpresident
 
 import java.lang.ref.Cleaner
+import java.lang.ref.WeakReference
 import java.time.Duration
 import java.util.concurrent.CompletableFuture
 import java.util.function.BiConsumer
 import java.util.function.Consumer
 import kotlinx.coroutines.future.await
 import uniffi.mcp_resident.NativeSource
+import uniffi.mcp_resident.NativeTool
 
 /**
  * The servers of a configuration, kept usable until it is closed. It may be used from any thread.
@@ -24,6 +26,7 @@ public class McpSource private constructor(
     private var version: ULong? = null
     private var list: List<Tool> = emptyList()
     private var byName: Map<String, Tool> = emptyMap()
+    private val others = HashMap<ULong, WeakReference<Tool>>()
 
     /** The tools of all servers, as they are now. */
     public val tools: List<Tool> get() = synchronized(this) {
@@ -161,7 +164,7 @@ public class McpSource private constructor(
 
     internal fun use(): Hub = lease.use()
 
-    private fun begin(cancellation: Cancellation?, start: (Hub) -> ULong): CompletableFuture<Outcome> {
+    internal fun begin(cancellation: Cancellation?, start: (Hub) -> ULong): CompletableFuture<Outcome> {
         val used = use()
         return try {
             used.begin(cancellation) { start(used) }
@@ -180,6 +183,16 @@ public class McpSource private constructor(
         } finally {
             used.release()
         }
+    }
+
+    /** The tool of an exchange, the same object as in the list where it is there; others are remembered while somebody has them. */
+    internal fun hold(tool: NativeTool): Tool = synchronized(this) {
+        renew()
+        val id = tool.facts().id
+        val known = list.firstOrNull { it.id == id } ?: others[id]?.get()
+        if (known != null) tool.close()
+        others.values.removeIf { it.get() == null }
+        known ?: Tool(tool, this).also { others[id] = WeakReference(it) }
     }
 
     private fun renew() {
@@ -227,8 +240,11 @@ public class McpSource private constructor(
             return listed.then { hub.release().let { _ -> it.value!! } }
         }
 
+        /** The source of a session, whose deliveries arrive there. */
+        internal fun of(native: NativeSource, hub: Hub): McpSource = McpSource(native, HubLease(hub))
+
         /** What fails gives the hub back. */
-        private fun started(hub: Hub, start: () -> CompletableFuture<Outcome>): CompletableFuture<Outcome> {
+        internal fun started(hub: Hub, start: () -> CompletableFuture<Outcome>): CompletableFuture<Outcome> {
             val work = try {
                 start()
             } catch (failure: McpException) {
