@@ -45,6 +45,13 @@ pub(crate) enum Command {
     #[command(after_help = exit::help())]
     Call(CallArguments),
 
+    /// Run all servers and carry out commands line by line.
+    ///
+    /// Lists tools, calls them, shows what happens to servers, and follows the configuration: `help`
+    /// lists the commands. Ends with the input, `quit` or Ctrl-C.
+    #[command(after_help = exit::help())]
+    Run(ConfigArguments),
+
     /// Run all servers and show live how they are.
     ///
     /// Servers that are lost are started again and lists that change are followed, until Ctrl-C.

@@ -15,6 +15,8 @@ use crate::selection::Selection;
 pub(crate) enum Stay {
     /// For one question: all are connected, whatever they say about being lazy.
     Briefly,
+    /// Until the user ends it, who begins with what is there when most are.
+    Interactive,
     /// Until the user ends it: lost ones are started again, and nothing is waited for.
     Resident,
 }
@@ -34,9 +36,10 @@ pub(crate) async fn load(
         }
     }
     let mut options = LoadOptions::default();
-    options.resident = stay == Stay::Resident;
+    options.resident = stay != Stay::Briefly;
     options.wait = match stay {
         Stay::Briefly => Wait::All,
+        Stay::Interactive => Wait::Ready,
         Stay::Resident => Wait::None,
     };
     options.base_dir = Some(selection.base_dir.clone());

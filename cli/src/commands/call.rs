@@ -99,7 +99,7 @@ fn progress_line() -> ProgressObserver {
     })
 }
 
-fn show(result: &ToolResult, tool: &str, console: &Console) -> Result<(), Failure> {
+pub(super) fn show(result: &ToolResult, tool: &str, console: &Console) -> Result<(), Failure> {
     if console.is_json() {
         return console.json(&ResultRecord::from(result));
     }

@@ -4,6 +4,7 @@ mod call;
 mod check;
 mod completions;
 mod demo;
+mod run;
 mod tools;
 mod trust;
 mod watch;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Exit, Failure> 
         Command::Trust(arguments) => trust::run(&arguments, console),
         Command::Tools(arguments) => block_on(tools::run(&arguments, console)),
         Command::Call(arguments) => block_on(call::run(&arguments, console)),
+        Command::Run(arguments) => block_on(run::run(&arguments, console)),
         Command::Watch(arguments) => block_on(watch::run(&arguments, console)),
         Command::Demo => block_on(demo::run(console)),
         Command::Completions { shell } => completions::run(shell, console),

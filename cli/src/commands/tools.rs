@@ -1,5 +1,8 @@
 //! `tools`: what a model would be offered.
 
+use std::sync::Arc;
+
+use mcp_resident::Tool;
 use serde_json::json;
 
 use crate::arguments::ConfigArguments;
@@ -30,21 +33,26 @@ pub(crate) async fn run(arguments: &ConfigArguments, console: &Console) -> Resul
             "servers": servers.iter().map(ServerRecord::to_json).collect::<Vec<_>>(),
         }))?;
     } else {
-        let mut table = Table::new(["TOOL", "DESCRIPTION"]);
-        for tool in &tools {
-            table.add([
-                Cell::new(Look::Bold, tool.name()),
-                one_line(tool.description()).into(),
-            ]);
-        }
-        if !tools.is_empty() {
-            for line in table.lines(console.style(), console.width()) {
-                console.line(line)?;
-            }
-        }
+        list(&tools, console)?;
     }
     report(&servers, console);
     Ok(exit(&servers))
+}
+
+/// Writes the tools as a table; nothing when there are none.
+pub(super) fn list(tools: &[Arc<Tool>], console: &Console) -> Result<(), Failure> {
+    if tools.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(["TOOL", "DESCRIPTION"]);
+    for tool in tools {
+        table.add([
+            Cell::new(Look::Bold, tool.name()),
+            one_line(tool.description()).into(),
+        ]);
+    }
+    let lines = table.lines(console.style(), console.width());
+    lines.iter().try_for_each(|line| console.line(line))
 }
 
 /// Says on standard error whose tools are not there, and why.

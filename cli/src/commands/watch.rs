@@ -84,7 +84,7 @@ impl View {
 }
 
 /// One event on one line.
-fn line(event: &Event, style: Style) -> String {
+pub(super) fn line(event: &Event, style: Style) -> String {
     let text = one_line(&event.kind.to_string());
     format!(
         "{} {} {}",

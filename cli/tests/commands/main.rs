@@ -9,6 +9,7 @@ mod completions;
 mod demo;
 mod help;
 mod interrupt;
+mod run;
 mod support;
 mod terminal;
 mod tools;
