@@ -59,6 +59,10 @@ export interface LoadOptions {
   baseDir?: string | URL
   /** Where listings of lazy servers are kept. */
   cacheDir?: string | URL
+  /** Where results are saved that are longer than `maxOutputBytes`, or no text, until the close (SPEC 2.23). */
+  spillDir?: string | URL
+  /** Where `mcp.log` is written: what happens to servers, what they log, and their standard error (SPEC 2.24). */
+  logDir?: string | URL
   /** The variables that servers see, in place of the process's. */
   environment?: { [name: string]: string }
   /** Whether values that begin with `!` are run as commands. */

@@ -90,6 +90,10 @@ type Options struct {
 	BaseDir string `json:"baseDir,omitempty"`
 	// CacheDir is where listings of lazy servers are kept.
 	CacheDir string `json:"cacheDir,omitempty"`
+	// SpillDir is where results are saved that are longer than maxOutputBytes, or no text, until the close (SPEC 2.23).
+	SpillDir string `json:"spillDir,omitempty"`
+	// LogDir is where mcp.log is written: what happens to servers, what they log, and their standard error (SPEC 2.24).
+	LogDir string `json:"logDir,omitempty"`
 	// Environment is what servers see in place of the process's variables.
 	Environment map[string]string `json:"environment,omitempty"`
 	// SecretCommands runs values that begin with `!`.

@@ -61,6 +61,8 @@ internal fun options(asked: Map<*, *>): LoadOptions {
             "expand" -> options.expand = value as String
             "wait" -> if (value is Long) options.waitAtMost = Duration.ofMillis(value) else options.wait = value as String
             "baseDir" -> options.baseDir = value as String
+            "spillDir" -> options.spillDir = value as String
+            "logDir" -> options.logDir = value as String
             "cacheDir" -> options.cacheDir = value as String
             "limits" -> options.limits = (value as Map<*, *>).entries.associate { it.key as String to it.value as Long }
             else -> throw IllegalArgumentException("there is no option $key")

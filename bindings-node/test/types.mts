@@ -18,6 +18,8 @@ export async function whole (signal: AbortSignal): Promise<void> {
     wait: 500,
     baseDir: '/',
     cacheDir: new URL('file:///cache'),
+    spillDir: '/spill',
+    logDir: new URL('file:///log'),
     environment: { PATH: '/bin' },
     secretCommands: false,
     limits: { maxTools: 10 },

@@ -34,14 +34,16 @@ pub use crate::json::{InvalidJson, RawJson};
 pub use crate::protocol::{Answer, Reason, Request, RequestKind, WaitFor};
 pub use crate::server::ShellCommandRunner;
 pub use crate::session::{
-    DEFAULT_EXCHANGE_WAIT, Exchange, ProjectServer, ProjectTrust, SEARCH_TOOL, Session,
-    SessionOptions, open_session,
+    DEFAULT_EXCHANGE_WAIT, DEFAULT_SESSION_OUTPUT_BYTES, Exchange, ProjectServer, ProjectTrust,
+    SEARCH_TOOL, Session, SessionOptions, open_session,
 };
 pub use crate::source::{
     Implementation, InventoryEntry, InventoryTool, LoadOptions, McpSource, Reloaded, ServerInfo,
     Wait, list_mcp_tools, load_mcp,
 };
-pub use crate::tool::{Arguments, CallContext, Metadata, ProgressObserver, Tool, ToolResult};
+pub use crate::tool::{
+    Arguments, CallContext, FullOutput, Metadata, ProgressObserver, SavedFile, Tool, ToolResult,
+};
 /// How a process ended.
 pub use mcp_resident_process::Exit;
 /// Cancels a load, a start, a restart or a call.

@@ -31,6 +31,10 @@ namespace McpResident
         public string BaseDir { get; set; }
         /// <summary>Where listings of lazy servers are kept.</summary>
         public string CacheDir { get; set; }
+        /// <summary>Where results are saved that are longer than <c>maxOutputBytes</c>, or no text, until the close (SPEC 2.23).</summary>
+        public string SpillDir { get; set; }
+        /// <summary>Where <c>mcp.log</c> is written: what happens to servers, what they log, and their standard error (SPEC 2.24).</summary>
+        public string LogDir { get; set; }
         /// <summary>The variables that servers see; unset, those of .NET, as they are when a server is started by its host.</summary>
         public IDictionary<string, string> Environment { get; set; }
         /// <summary>Whether values that begin with <c>!</c> are run as commands.</summary>
@@ -67,6 +71,8 @@ namespace McpResident
                 { "wait", WaitAtMost.HasValue ? (object)(long)WaitAtMost.Value.TotalMilliseconds : Wait },
                 { "baseDir", BaseDir },
                 { "cacheDir", CacheDir },
+                { "spillDir", SpillDir },
+                { "logDir", LogDir },
                 { "environment", Environment ?? Variables() },
                 { "secretCommands", SecretCommands },
                 { "limits", Limits },

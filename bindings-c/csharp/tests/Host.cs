@@ -93,6 +93,8 @@ internal static class Host
                     else options.Wait = (string)value;
                     break;
                 case "baseDir": options.BaseDir = (string)value; break;
+                case "spillDir": options.SpillDir = (string)value; break;
+                case "logDir": options.LogDir = (string)value; break;
                 case "cacheDir": options.CacheDir = (string)value; break;
                 case "limits": options.Limits = ((Dictionary<string, object>)value).ToDictionary(limit => limit.Key, limit => (long)limit.Value); break;
                 default: throw new ArgumentException("there is no option " + option.Key);

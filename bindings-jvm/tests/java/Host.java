@@ -97,6 +97,8 @@ public final class Host {
                     else options.wait = (String) value;
                 }
                 case "baseDir" -> options.baseDir = (String) value;
+                case "spillDir" -> options.spillDir = (String) value;
+                case "logDir" -> options.logDir = (String) value;
                 case "cacheDir" -> options.cacheDir = (String) value;
                 case "limits" -> options.limits = (Map<String, Long>) value;
                 default -> throw new IllegalArgumentException("there is no option " + option.getKey());

@@ -195,7 +195,7 @@ def load_mcp(
 
     Options (units in ``limits`` are in the names; see SPEC section 4): ``resident``, ``auto_restart``, ``live_tool_list``,
     ``default_inherit_env``, ``expand``, ``wait``, ``base_dir``, ``environment``, ``secret_commands``, ``limits``,
-    ``cache_dir``, ``guardian``, ``replay_repeatable_calls``, ``validate_arguments``,
+    ``cache_dir``, ``spill_dir``, ``log_dir``, ``guardian``, ``replay_repeatable_calls``, ``validate_arguments``,
     ``client_info``.
 
     Raises :class:`ConfigError` when the configuration as a whole cannot be used.

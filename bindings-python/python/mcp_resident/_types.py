@@ -75,6 +75,10 @@ class ServerOptions(TypedDict, total=False):
     """Which fields are expanded."""
     cache_dir: str | os.PathLike[str] | None
     """Where listings of lazy servers are kept."""
+    spill_dir: str | os.PathLike[str] | None
+    """Where results are saved that are longer than ``maxOutputBytes``, or no text, until the close (SPEC 2.23)."""
+    log_dir: str | os.PathLike[str] | None
+    """Where ``mcp.log`` is written: what happens to servers, what they log, and their standard error (SPEC 2.24)."""
     environment: dict[str, str] | None
     """The variables that servers see, in place of the process's."""
     secret_commands: bool | None

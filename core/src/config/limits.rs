@@ -161,6 +161,8 @@ limits! {
     write_stall: Duration = Duration::from_secs(10), "writeStallMs", at least 1;
     /// Largest message that is accepted.
     max_message_bytes: usize = 64 * MIB, "maxMessageBytes", at least 1;
+    /// Longest text for a model that a call gives; what is longer is cut. A session has 100,000 unless it says otherwise.
+    max_output_bytes: usize = usize::MAX, "maxOutputBytes", at least 1;
     /// Most pages of one tool list.
     max_list_pages: usize = 1_000, "maxListPages", at least 1;
     /// Most tools of one server.

@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
-use mcp_resident_process::{Child, Engine, Grace, Launch, Process, StderrOptions, find_program};
+use mcp_resident_process::{
+    Child, Engine, Grace, Launch, Process, StderrOptions, StderrSink, find_program,
+};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +21,7 @@ use super::router::{RESERVED_FOR_ANSWERS, Router, Signals};
 use super::{Connection, ProcessSlot, Resources, watch_drop};
 use crate::config::{Limits, Redactor};
 use crate::error::ErrorKind;
-use crate::event::EventSink;
+use crate::event::{EventSink, Lines};
 use crate::protocol::{
     AskLimits, ClientIdentity, Conversation, ElicitationDesk, HandshakeError, WaitFor,
 };
@@ -202,13 +204,34 @@ impl Opening {
             guarded: *guarded,
             stderr: StderrOptions {
                 ring_bytes: self.limits.stderr_bytes,
-                sink: None,
+                sink: self.stderr_sink(),
             },
         };
         engine
             .spawn(launch)
             .await
             .map_err(|error| OpenError::new(ErrorKind::Spawn, self.mask(&error.to_string())))
+    }
+
+    /// Where standard error goes beside the ring: to the log, line by line and without secrets.
+    fn stderr_sink(&self) -> Option<StderrSink> {
+        let EventSink {
+            log,
+            server,
+            generation,
+        } = self.events.clone();
+        let file = log.file()?.clone();
+        let redactor = self.redactor.clone();
+        let lines = Lines::new(move |line: &str| {
+            file.stderr(&server, generation, &redactor.mask(line));
+        });
+        let lines = Mutex::new(lines);
+        Some(Arc::new(move |bytes: &[u8]| {
+            lines
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(bytes);
+        }))
     }
 
     async fn open_http(

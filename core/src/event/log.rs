@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use tokio::sync::broadcast;
 
-use super::{Event, EventKind};
+use super::{Event, EventKind, FileLog};
 
 /// Keeps the newest events and tells observers of each.
 #[derive(Debug, Clone)]
@@ -16,6 +16,7 @@ pub(crate) struct EventLog(Arc<Shared>);
 struct Shared {
     history: Mutex<History>,
     capacity: usize,
+    file: Option<FileLog>,
 }
 
 #[derive(Debug)]
@@ -31,8 +32,8 @@ struct History {
 
 impl EventLog {
     /// A history of at most `capacity` events, and as many log messages of servers. An observer may
-    /// be as far behind.
-    pub(crate) fn new(capacity: usize) -> Self {
+    /// be as far behind. With a file, everything is written there too.
+    pub(crate) fn new(capacity: usize, file: Option<FileLog>) -> Self {
         let capacity = capacity.max(1);
         let history = History {
             events: VecDeque::new(),
@@ -43,6 +44,7 @@ impl EventLog {
         Self(Arc::new(Shared {
             history: Mutex::new(history),
             capacity,
+            file,
         }))
     }
 
@@ -57,6 +59,9 @@ impl EventLog {
             kind,
         };
         history.next += 1;
+        if let Some(file) = &self.0.file {
+            file.event(&event);
+        }
         let kept = match event.kind {
             EventKind::ServerLog { .. } => &mut history.logs,
             _ => &mut history.events,
@@ -91,6 +96,11 @@ impl EventLog {
             .map(broadcast::Sender::subscribe)
     }
 
+    /// The file that everything is written to, too.
+    pub(crate) fn file(&self) -> Option<&FileLog> {
+        self.0.file.as_ref()
+    }
+
     /// No event follows: observers end when they have seen what there is.
     pub(crate) fn end(&self) {
         self.lock().sender = None;
@@ -111,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_oldest_events_go_first_and_numbers_keep_growing() {
-        let log = EventLog::new(3);
+        let log = EventLog::new(3, None);
         let server: Arc<str> = "s".into();
         for _ in 0..5 {
             log.push(&server, 1, EventKind::SessionReplaced);
@@ -123,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_server_that_talks_does_not_push_out_what_happened() {
-        let log = EventLog::new(2);
+        let log = EventLog::new(2, None);
         let server: Arc<str> = "s".into();
         log.push(&server, 1, EventKind::SessionReplaced);
         for _ in 0..5 {

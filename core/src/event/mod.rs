@@ -3,12 +3,14 @@
 //! Observers are user code, so they run on a task of their own and never on a reader, a server's
 //! task or a caller. A slow observer delays itself only; what it missed is counted.
 
+mod file_log;
 mod log;
 mod observer;
 mod record;
 mod sink;
 mod state;
 
+pub(crate) use file_log::{FileLog, Lines};
 pub(crate) use log::EventLog;
 pub use observer::Subscription;
 pub(crate) use observer::observe;

@@ -15,6 +15,7 @@ mod seat;
 mod shell_command;
 mod snapshot;
 mod spec;
+mod spill;
 mod startup_gates;
 mod task;
 
@@ -22,4 +23,5 @@ pub(crate) use handle::Server;
 pub(crate) use seat::Seat;
 pub use shell_command::ShellCommandRunner;
 pub(crate) use spec::{EngineCell, HttpCell, RuntimeCell, ServerSpec, Shared};
+pub(crate) use spill::Spill;
 pub(crate) use startup_gates::StartupGates;

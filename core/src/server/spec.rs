@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::spill::Spill;
 use super::startup_gates::StartupGates;
 use crate::catalog::ListingCache;
 use crate::config::{
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) resident: bool,
     pub(crate) secret_commands: Option<SecretCommands>,
     pub(crate) cache: Option<ListingCache>,
+    /// Where results are saved that are too large, or no text.
+    pub(crate) spill: Option<Arc<Spill>>,
     pub(crate) guardian: bool,
     pub(crate) replay_repeatable_calls: bool,
     pub(crate) validate_arguments: bool,

@@ -26,7 +26,10 @@ use crate::tool::Tool;
 
 pub use deferred::SEARCH_TOOL;
 pub use exchange::Exchange;
-pub use options::{DEFAULT_EXCHANGE_WAIT, ProjectServer, ProjectTrust, SessionOptions};
+pub use options::{
+    DEFAULT_EXCHANGE_WAIT, DEFAULT_SESSION_OUTPUT_BYTES, ProjectServer, ProjectTrust,
+    SessionOptions,
+};
 
 /// The servers of a user and a project, until [`close`](Session::close).
 pub struct Session {

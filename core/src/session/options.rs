@@ -8,12 +8,17 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::config::{ExpandMode, Exposure, ServerDefinition, fingerprint, launch_line};
+use crate::config::{
+    ExpandMode, Exposure, LimitOverrides, ServerDefinition, fingerprint, launch_line,
+};
 use crate::server::ShellCommandRunner;
 use crate::source::{LoadOptions, Purpose, Wait};
 
 /// How long an exchange waits for servers that are new or changed, unless the host says otherwise.
 pub const DEFAULT_EXCHANGE_WAIT: Duration = Duration::from_secs(10);
+
+/// The longest text for a model that a call of a session gives, unless the host or a server says otherwise, in bytes.
+pub const DEFAULT_SESSION_OUTPUT_BYTES: usize = 100_000;
 
 /// Whether what a project's own file would start may be started. There is no default: a folder that somebody else made can
 /// name any program.
@@ -77,6 +82,7 @@ impl SessionOptions {
                 expand: Some(ExpandMode::All),
                 secret_commands: Some(Arc::new(ShellCommandRunner)),
                 validate_arguments: true,
+                limits: output_limit(),
                 ..LoadOptions::default()
             },
         }
@@ -90,6 +96,13 @@ impl SessionOptions {
             cancel: None,
             ..self.load.clone()
         }
+    }
+}
+
+fn output_limit() -> LimitOverrides {
+    LimitOverrides {
+        max_output_bytes: Some(DEFAULT_SESSION_OUTPUT_BYTES),
+        ..LimitOverrides::default()
     }
 }
 

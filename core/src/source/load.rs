@@ -16,9 +16,9 @@ use super::{Implementation, McpSource};
 use crate::catalog::ListingCache;
 use crate::config::{ConfigInput, Lazy, ParseOptions, ParsedConfig, SecretCommands, parse};
 use crate::error::{Error, ErrorKind};
-use crate::event::EventLog;
+use crate::event::{EventLog, FileLog};
 use crate::protocol::ClientIdentity;
-use crate::server::{EngineCell, HttpCell, RuntimeCell, Server, Shared, StartupGates};
+use crate::server::{EngineCell, HttpCell, RuntimeCell, Server, Shared, Spill, StartupGates};
 
 /// How long servers may take to end when a load is cancelled; then they are killed.
 const CANCELLED_CLOSE: Duration = Duration::from_millis(500);
@@ -110,8 +110,13 @@ fn shared(options: &LoadOptions) -> Result<Arc<Shared>, Error> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let Implementation { name, version } = options.client_info.clone().unwrap_or_else(own);
+    let file = options.log_dir.clone().map(FileLog::new).transpose();
+    let file = file.map_err(|error| {
+        let message = format!("the log cannot be begun: {error}");
+        Error::new(ErrorKind::Internal, message)
+    })?;
     Ok(Arc::new(Shared {
-        events: EventLog::new(Policy::of(options).limits.max_events),
+        events: EventLog::new(Policy::of(options).limits.max_events, file),
         runtime: RuntimeCell::current(),
         environment: options.environment(),
         client: ClientIdentity { name, version },
@@ -121,6 +126,10 @@ fn shared(options: &LoadOptions) -> Result<Arc<Shared>, Error> {
         default_inherit_env: options.default_inherit_env.clone(),
         resident: options.resident,
         secret_commands: options.secret_commands.clone().map(SecretCommands::new),
+        spill: options
+            .spill_dir
+            .clone()
+            .map(|directory| Arc::new(Spill::new(directory))),
         cache: options.cache_dir.clone().map(ListingCache::new),
         guardian: options.guardian.unwrap_or(true),
         replay_repeatable_calls: options.replay_repeatable_calls,

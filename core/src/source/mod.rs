@@ -22,8 +22,8 @@ use self::roster::Roster;
 use crate::catalog::Catalog;
 use crate::config::{ConfigInput, ConfigProblem, Limits};
 use crate::error::{Error, ErrorKind};
-use crate::event::{Event, EventKind, State, Status, Subscription, observe};
-use crate::server::Server;
+use crate::event::{Event, EventKind, FileLog, State, Status, Subscription, observe};
+use crate::server::{Server, Shared};
 use crate::tool::Tool;
 
 pub use inventory::{InventoryEntry, InventoryTool, list_mcp_tools};
@@ -333,7 +333,7 @@ impl McpSource {
             shared.overdue.cancel();
             shared.tasks.wait().await;
         }
-        shared.release();
+        release(shared).await;
     }
 
     fn server(&self, name: &str) -> Result<Arc<Server>, Error> {
@@ -354,7 +354,7 @@ impl Drop for McpSource {
         // Tools that the host keeps hold what is shared; what has a thread or a task is let go anyway.
         runtime.spawn(async move {
             shared.tasks.wait().await;
-            shared.release();
+            release(&shared).await;
         });
     }
 }
@@ -366,6 +366,20 @@ impl fmt::Debug for McpSource {
             .field("status", &self.status())
             .finish_non_exhaustive()
     }
+}
+
+/// Lets go of everything that is left of a source once no task of it is.
+async fn release(shared: &Arc<Shared>) {
+    let (spill, log) = (shared.spill.clone(), shared.events.file().cloned());
+    if spill.is_some() || log.is_some() {
+        let files = move || {
+            spill.inspect(|spill| spill.remove());
+            log.inspect(FileLog::finish);
+        };
+        // A runtime that ends has nobody who waits for it.
+        let _ = tokio::task::spawn_blocking(files).await;
+    }
+    shared.release();
 }
 
 fn config_error(problem: &ConfigProblem) -> Error {

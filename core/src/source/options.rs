@@ -72,6 +72,11 @@ pub struct LoadOptions {
     pub limits: LimitOverrides,
     /// Where listings of lazy servers are kept. Unset: they are not kept.
     pub cache_dir: Option<PathBuf>,
+    /// Where `mcp.log` is written: what happens to servers, what they log, and their standard error. Unset: nowhere.
+    pub log_dir: Option<PathBuf>,
+    /// Where results are saved that are longer than `limits.max_output_bytes`, or hold bytes instead of text, until the
+    /// source is closed. Unset: they are not saved.
+    pub spill_dir: Option<PathBuf>,
     /// Whether a host that is killed takes its servers with it. On unless this says no.
     pub guardian: Option<bool>,
     /// Sends a call again that was running when the connection was lost, when its tool says that

@@ -7,7 +7,7 @@
 //! | `defaultInheritEnv` | list of names |
 //! | `expand` | `"headers"` or `"all"` |
 //! | `wait` | `"all"`, `"ready"`, `"none"`, or milliseconds |
-//! | `baseDir`, `cacheDir` | path |
+//! | `baseDir`, `cacheDir`, `spillDir`, `logDir` | path |
 //! | `environment` | object of texts |
 //! | `secretCommands` | `true`: values that begin with `!` are run |
 //! | `limits` | object of the keys of SPEC's table of limits |
@@ -27,7 +27,7 @@ use crate::config::{AutoRestart, ExpandMode, FixedEnvironment, LimitOverrides};
 use crate::error::{Error, ErrorKind};
 use crate::server::ShellCommandRunner;
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 17] = [
     "autoRestart",
     "baseDir",
     "cacheDir",
@@ -38,9 +38,11 @@ const KEYS: [&str; 15] = [
     "guardian",
     "limits",
     "liveToolList",
+    "logDir",
     "replayRepeatableCalls",
     "resident",
     "secretCommands",
+    "spillDir",
     "validateArguments",
     "wait",
 ];
@@ -118,13 +120,15 @@ fn set(
         "expand" => options.expand = Some(expand(value)?),
         "wait" => options.wait = wait(value)?,
         "baseDir" => options.base_dir = Some(text(value)?.into()),
+        "logDir" => options.log_dir = Some(text(value)?.into()),
+        "spillDir" => options.spill_dir = Some(text(value)?.into()),
         "cacheDir" => options.cache_dir = Some(text(value)?.into()),
         "environment" => options.environment = Some(Arc::new(environment(value)?)),
         "secretCommands" => {
             let runner = switch(value)?.then(|| Arc::new(ShellCommandRunner) as Arc<_>);
             options.secret_commands = runner;
         }
-        "limits" => options.limits = limits(value)?,
+        "limits" => options.limits = limits(value, &options.limits)?,
         "clientInfo" => options.client_info = Some(client_info(value)?),
         _ => {
             let mut known = [others, KEYS.as_slice()].concat();
@@ -235,8 +239,9 @@ fn environment(value: &Value) -> Result<FixedEnvironment, Expected> {
         .collect()
 }
 
-fn limits(value: &Value) -> Result<LimitOverrides, Expected> {
-    let mut limits = LimitOverrides::default();
+/// What is set stays where nothing else is given.
+fn limits(value: &Value, set: &LimitOverrides) -> Result<LimitOverrides, Expected> {
+    let mut limits = set.clone();
     for (key, value) in object(value)? {
         let key_text = key.escape_debug();
         let amount =

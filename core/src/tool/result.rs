@@ -1,5 +1,6 @@
 //! What a call gives back.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytestring::ByteString;
@@ -23,6 +24,7 @@ pub struct ToolResult {
 
 /// Facts about a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Metadata {
     /// The server's name in the configuration.
@@ -32,6 +34,47 @@ pub struct Metadata {
     /// Why the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<CallError>,
+    /// What `output` is the beginning of, when it was cut (SPEC 2.23). What the server sent is in [`ToolResult::raw`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_output: Option<FullOutput>,
+    /// What of the result is no text and was saved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<SavedFile>,
+}
+
+/// A text that was too long for a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FullOutput {
+    /// Its length in bytes.
+    pub bytes: usize,
+    /// Where it is, until the source is closed, when the host named a place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+}
+
+/// A block of a result that holds bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedFile {
+    /// Where it is, until the source is closed.
+    pub file: PathBuf,
+    /// Its media type, as the server says.
+    pub media_type: String,
+    /// Its length in bytes.
+    pub bytes: usize,
+}
+
+impl Metadata {
+    fn of(server: &Arc<str>, tool: &Arc<str>, error: Option<CallError>) -> Self {
+        Self {
+            server: Arc::clone(server),
+            tool: Arc::clone(tool),
+            error,
+            full_output: None,
+            files: Vec::new(),
+        }
+    }
 }
 
 impl ToolResult {
@@ -48,11 +91,7 @@ impl ToolResult {
         Self {
             output,
             is_error,
-            metadata: Metadata {
-                server: Arc::clone(server),
-                tool: Arc::clone(tool),
-                error,
-            },
+            metadata: Metadata::of(server, tool, error),
             raw: Some(RawJson::validated(result)),
         }
     }
@@ -62,22 +101,14 @@ impl ToolResult {
         Self {
             output: error.message.clone(),
             is_error: true,
-            metadata: Metadata {
-                server: Arc::clone(server),
-                tool: Arc::clone(tool),
-                error: Some(error),
-            },
+            metadata: Metadata::of(server, tool, Some(error)),
             raw: None,
         }
     }
 
     /// Text of this library's own, in place of an answer.
     pub(crate) fn told(server: &Arc<str>, tool: &Arc<str>, output: String) -> Self {
-        let metadata = Metadata {
-            server: Arc::clone(server),
-            tool: Arc::clone(tool),
-            error: None,
-        };
+        let metadata = Metadata::of(server, tool, None);
         Self {
             output,
             is_error: false,

@@ -19,6 +19,8 @@ import java.util.concurrent.CompletionStage
  * @property waitAtMost in place of [wait]: for all servers, but no longer than this
  * @property baseDir what relative paths are relative to
  * @property cacheDir where listings of lazy servers are kept
+ * @property spillDir where results are saved that are longer than `maxOutputBytes`, or no text, until the close (SPEC 2.23)
+ * @property logDir where `mcp.log` is written: what happens to servers, what they log, and their standard error (SPEC 2.24)
  * @property environment the variables that servers see; unset, those of the JVM
  * @property secretCommands whether values that begin with `!` are run as commands
  * @property limits limits by the keys of SPEC section 4; the unit is in the key's name
@@ -49,6 +51,8 @@ public class LoadOptions @JvmOverloads constructor(
     @JvmField public var validateArguments: Boolean? = null,
     @JvmField public var clientName: String? = null,
     @JvmField public var clientVersion: String? = null,
+    @JvmField public var spillDir: String? = null,
+    @JvmField public var logDir: String? = null,
 ) {
     internal fun form(): String = Json.write(members())
 
@@ -62,6 +66,8 @@ public class LoadOptions @JvmOverloads constructor(
             "wait" to (waitAtMost?.toMillis() ?: wait),
             "baseDir" to baseDir,
             "cacheDir" to cacheDir,
+            "spillDir" to spillDir,
+            "logDir" to logDir,
             // The JVM keeps a copy of the environment of its own; what a host sees is what its servers see.
             "environment" to (environment ?: System.getenv()),
             "secretCommands" to secretCommands,

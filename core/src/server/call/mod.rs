@@ -1,9 +1,10 @@
 //! Calls of a server's tools.
 //!
 //! A call takes a connection (`waits`), is sent, and ends with a result; what goes wrong on the way is
-//! put in words in `failure`.
+//! put in words in `failure`; what is too large for a model is cut and saved in `large`.
 
 mod failure;
+mod large;
 mod waits;
 
 pub(super) use self::failure::closed;
@@ -124,7 +125,10 @@ impl<'a> Call<'a> {
             };
             let name = self.tool.server_tool();
             let error = match connection.call_tool(name, arguments, options).await {
-                Ok(reply) => return self.answered(&connection, reply),
+                Ok(reply) => {
+                    let result = self.answered(&connection, reply)?;
+                    return Ok(self.bounded(result).await);
+                }
                 Err(error) => error,
             };
             waiting_since = Instant::now();
