@@ -17,6 +17,24 @@ const RESTART: AutoRestart = AutoRestart::On {
 };
 
 #[tokio::test]
+async fn a_stop_does_not_wait_for_whoever_starts_the_server_again() {
+    let hub = Hub::start().await.unwrap();
+    let config = config(&hub, json!({}), json!({}));
+    let source = bounded(load_mcp(config, LoadOptions::default()))
+        .await
+        .unwrap();
+    for _ in 0..3 {
+        // The start comes while the old process is still ending, and has the next one for itself.
+        let (stopped, started) =
+            bounded(async { tokio::join!(source.stop("s"), source.start("s", None)) }).await;
+        stopped.unwrap();
+        started.unwrap();
+        assert_eq!(source.state("s").unwrap(), State::Running);
+    }
+    bounded(source.close()).await;
+}
+
+#[tokio::test]
 async fn a_killed_server_is_started_again_and_the_next_call_succeeds() {
     let hub = Hub::start().await.unwrap();
     let mut options = LoadOptions::default();

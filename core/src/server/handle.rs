@@ -188,7 +188,7 @@ impl Server {
         self.check_enabled()?;
         let (done, answer) = oneshot::channel();
         self.send(Command::Stop(done)).await?;
-        answer.await.map_err(|_| self.closed())
+        self.answered(answer).await
     }
 
     /// Fetches the list again and publishes what changed.
@@ -218,9 +218,7 @@ impl Server {
             return;
         }
         let mut snapshot = self.snapshot.clone();
-        let begun = snapshot.wait_for(|now| {
-            now.closed || now.state != State::Stopped || self.connected_before(now)
-        });
+        let begun = snapshot.wait_for(|now| now.closed || now.attempted);
         // A task that has ended begins nothing.
         let _ = begun.await;
     }
@@ -228,8 +226,8 @@ impl Server {
     /// Waits until the first attempt is over, however it ended.
     pub(crate) async fn settled(&self) {
         let mut snapshot = self.snapshot.clone();
-        let over =
-            |now: &Snapshot| now.closed || now.state == State::Error || self.connected_before(now);
+        // A stop ends an attempt, too.
+        let over = |now: &Snapshot| now.closed || (now.attempted && now.state != State::Starting);
         // A task that has ended attempts nothing.
         let _ = snapshot.wait_for(over).await;
     }
@@ -291,9 +289,9 @@ impl Server {
         };
         tokio::select! {
             biased;
-            result = answer => {
+            result = self.answered(answer) => {
                 guard.id = None;
-                result.unwrap_or_else(|_| Err(self.closed()))
+                result.and_then(|done| done)
             }
             () = cancelled => {
                 guard.id = None;
@@ -309,7 +307,19 @@ impl Server {
         self.check_enabled()?;
         let (done, answer) = oneshot::channel();
         self.send(command(done)).await?;
-        answer.await.unwrap_or_else(|_| Err(self.closed()))
+        self.answered(answer).await?
+    }
+
+    /// The answer to a command. A command that was sent while the task ended is never read, and never dropped either: this
+    /// handle itself keeps the queue alive that holds it. So the end of the task is an answer, too.
+    async fn answered<T>(&self, mut answer: oneshot::Receiver<T>) -> Result<T, Error> {
+        let mut snapshot = self.snapshot.clone();
+        let task_ended = async { while snapshot.changed().await.is_ok() {} };
+        tokio::select! {
+            biased;
+            answer = &mut answer => answer.map_err(|_| self.closed()),
+            () = task_ended => answer.try_recv().map_err(|_| self.closed()),
+        }
     }
 
     async fn send(&self, command: Command) -> Result<(), Error> {

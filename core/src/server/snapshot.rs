@@ -22,6 +22,8 @@ pub(crate) struct Snapshot {
     pub(crate) last_error: Option<Error>,
     /// Whether an attempt runs or will be made by itself: a call may wait for it.
     pub(crate) attempt_expected: bool,
+    /// Whether an attempt was ever begun.
+    pub(crate) attempted: bool,
     /// How often the server was connected again.
     pub(crate) restarts: u32,
     /// Whether the instance is closed, or closing.
@@ -39,6 +41,7 @@ impl Snapshot {
             offered: None,
             last_error: None,
             attempt_expected: false,
+            attempted: false,
             restarts: 0,
             closed: false,
         }

@@ -4,10 +4,14 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
+#[path = "../adversity/census.rs"]
+mod census;
+mod crowd;
 mod exchanges;
 mod files;
 mod http;
 mod shown;
+mod storm;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -220,24 +220,17 @@ impl Task {
             let error = Error::new(ErrorKind::Cancelled, "stopped by the host");
             answer(waiter.done, Err(error.of_server(&self.spec.name)));
         }
-        let ended = self
-            .current
-            .take()
-            .map(|current| self.discard(current.connection));
+        if let Some(current) = self.current.take() {
+            self.discard(current.connection);
+        }
         self.transition(State::Stopped, "stopped by the host");
-        // The slot is free when no process is left.
-        let slot = Arc::clone(&self.slot);
+        // Not for the slot: whoever starts the server again meanwhile has that for as long as it runs.
+        let ended = self.ended();
         let closing = self.server.closing().clone();
         self.spec.shared.tasks.spawn(async move {
-            let gone = async {
-                if let Some(ended) = ended {
-                    let _ = ended.await;
-                }
-                let _ = slot.acquire().await;
-            };
             tokio::select! {
                 () = closing.cancelled() => {}
-                () = gone => {}
+                () = ended => {}
             }
             // The one who waited may have gone.
             let _ = done.send(());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{Attempt, Command, Task, Waiter, answer};
 use crate::connection::Connection;
@@ -12,24 +12,45 @@ use crate::server::spec::ServerSpec;
 
 impl Task {
     /// Ends a connection beside the loop. Its calls fail at once.
-    pub(super) fn discard(&self, connection: Arc<Connection>) -> JoinHandle<()> {
+    pub(super) fn discard(&mut self, connection: Arc<Connection>) {
         connection.refuse_calls();
         let spec = Arc::clone(&self.spec);
-        self.spec
-            .shared
-            .tasks
-            .spawn(async move { close(&connection, &spec).await })
+        let ended = self.begin_ending();
+        self.spec.shared.tasks.spawn(async move {
+            close(&connection, &spec).await;
+            drop(ended);
+        });
+    }
+
+    /// Something begins to end. It has ended when the guard is dropped.
+    fn begin_ending(&mut self) -> DropGuard {
+        self.endings.retain(|ended| !ended.is_cancelled());
+        let ended = CancellationToken::new();
+        self.endings.push(ended.clone());
+        ended.drop_guard()
+    }
+
+    /// Waits until what is ending now has ended. What is started meanwhile is not waited for.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let endings = self.endings.clone();
+        async move {
+            for ended in endings {
+                ended.cancelled().await;
+            }
+        }
     }
 
     /// Ends an attempt beside the loop. One that connected before it saw the cancel is closed like any other, and keeps
     /// its place until nothing of it is left. Returns those who waited for it.
-    pub(super) fn give_up(&self, attempt: Attempt) -> Vec<Waiter> {
+    pub(super) fn give_up(&mut self, attempt: Attempt) -> Vec<Waiter> {
         attempt.cancel.cancel();
         let (task, spec) = (attempt.task, Arc::clone(&self.spec));
+        let ended = self.begin_ending();
         self.spec.shared.tasks.spawn(async move {
             if let Ok(Ok(connected)) = task.await {
                 close(&connected.connection, &spec).await;
             }
+            drop(ended);
         });
         attempt.waiters
     }

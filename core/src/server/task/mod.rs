@@ -74,6 +74,8 @@ pub(super) struct Task {
     commands: mpsc::Receiver<Command>,
     snapshot: watch::Sender<Snapshot>,
     slot: Arc<Semaphore>,
+    /// What is ending beside the loop; each is cancelled when nothing of it is left.
+    endings: Vec<CancellationToken>,
     generation: u64,
     current: Option<Current>,
     attempt: Option<Attempt>,
@@ -143,6 +145,7 @@ impl Task {
             commands,
             snapshot,
             slot: Arc::new(Semaphore::new(1)),
+            endings: Vec::new(),
             generation,
             current: None,
             attempt: None,
@@ -291,6 +294,7 @@ impl Task {
     fn publish(&self, change: impl FnOnce(&mut Snapshot)) {
         self.snapshot.send_modify(|snapshot| {
             change(snapshot);
+            snapshot.attempted |= self.attempt.is_some();
             snapshot.attempt_expected = self.attempt.is_some() || self.retry_at.is_some();
             if self.current.is_none() {
                 snapshot.connection = None;
