@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mcp_resident_process::Engine;
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -56,6 +57,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Runs something for the source on the runtime that it was loaded on, whoever asks for it, and counts it among what a
+    /// close waits for. Nothing runs any more once the source is closed.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<JoinHandle<T>> {
+        let runtime = self.runtime.get()?;
+        Some(self.tasks.spawn_on(work, &runtime))
+    }
+
     /// Lets go of what has threads, sockets or tasks of its own, once no task of the source is left.
     pub(crate) fn release(&self) {
         self.engine.release();

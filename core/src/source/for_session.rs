@@ -41,10 +41,8 @@ impl McpSource {
         for server in self.current_servers() {
             let now = server.snapshot();
             if now.state == State::Error && !now.attempt_expected {
-                self.roster.shared.tasks.spawn(async move {
-                    // How it went is in its state.
-                    let _ = server.wake().await;
-                });
+                // How it went is in its state.
+                self.roster.shared.spawn(async move { server.wake().await });
             }
         }
     }

@@ -156,10 +156,10 @@ pub(super) async fn settle(shared: &Arc<Shared>, servers: Vec<Arc<Server>>, wait
         .collect();
     let mut attempts: FuturesUnordered<_> = started
         .iter()
-        .map(|server| {
+        .filter_map(|server| {
             let (server, never) = (Arc::clone(server), never.clone());
             // On a task of its own: a load that does not wait must not end the attempt.
-            shared.tasks.spawn(async move {
+            shared.spawn(async move {
                 // What went wrong is in the server's status and its events.
                 let _ = match server.spec().lazy {
                     Lazy::List => server.list_once(&never).await,

@@ -100,13 +100,15 @@ impl Roster {
         parsed: ParsedConfig,
     ) -> Result<Reconfigured, Error> {
         let roster = Arc::clone(self);
-        let work = self.shared.tasks.spawn(async move {
+        let closed = || Error::new(ErrorKind::Closed, "the source was closed");
+        let work = self.shared.spawn(async move {
             let _turn = roster.turn.lock().await;
             if roster.shared.closing.is_cancelled() {
-                return Err(Error::new(ErrorKind::Closed, "the source was closed"));
+                return Err(closed());
             }
             Ok(roster.take(parsed).await)
         });
+        let work = work.ok_or_else(closed)?;
         work.await.unwrap_or_else(|_| {
             let message =
                 "the new configuration was taken only in part, which is a defect: please report it";
