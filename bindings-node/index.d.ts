@@ -120,7 +120,15 @@ export class ToolResult {
   readonly output: string
   /** Whether the call failed, for whatever reason. */
   readonly isError: boolean
-  readonly metadata: { server: string; tool: string; error?: CallError }
+  readonly metadata: {
+    server: string
+    tool: string
+    error?: CallError
+    /** What `output` is the beginning of, when it was cut: its length, and where it is until the close (SPEC 2.23). */
+    fullOutput?: { bytes: number; file?: string }
+    /** What of the result is no text and was saved, until the close. */
+    files?: { file: string; mediaType: string; bytes: number }[]
+  }
   /** The whole result as the JSON text that the server sent; nothing when it sent none. */
   readonly raw: string | undefined
   /** The blocks of `content` as the server sent them. */

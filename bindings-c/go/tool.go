@@ -79,6 +79,24 @@ type Metadata struct {
 	Server string     `json:"server"`
 	Tool   string     `json:"tool"`
 	Error  *CallError `json:"error,omitempty"`
+	// FullOutput is what Output is the beginning of, when it was cut (SPEC 2.23).
+	FullOutput *FullOutput `json:"fullOutput"`
+	// Files are what of the result is no text and was saved.
+	Files []SavedFile `json:"files"`
+}
+
+// FullOutput is a text that was too long for a model.
+type FullOutput struct {
+	Bytes int `json:"bytes"`
+	// File is where it is until the source is closed; empty when the host named no place.
+	File string `json:"file"`
+}
+
+// SavedFile is a block of a result that holds bytes. It is there until the source is closed.
+type SavedFile struct {
+	File      string `json:"file"`
+	MediaType string `json:"mediaType"`
+	Bytes     int    `json:"bytes"`
 }
 
 // Result is what a call gave: the text for a model, and everything that came with it.

@@ -3,7 +3,7 @@
 
 module.exports = {
   CALLED: 0,
-  CALL_FAILED: 1,
+  CALL_TOLD: 1,
   DONE: 2,
   FAILED: 3,
   LOADED: 4,

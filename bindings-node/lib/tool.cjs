@@ -64,10 +64,13 @@ class Tool {
   }
 
   #result (kind, output, rest) {
-    const metadata = { server: this.server, tool: this.serverTool }
-    if (kind === kinds.CALLED) return new ToolResult(output, false, metadata, rest, this.#bigints)
-    const [error, raw] = JSON.parse(rest)
-    return new ToolResult(output, true, { ...metadata, error }, raw, this.#bigints)
+    if (kind === kinds.CALLED) {
+      const metadata = { server: this.server, tool: this.serverTool }
+      return new ToolResult(output, false, metadata, rest, this.#bigints)
+    }
+    // Its text stays with the native half until somebody wants it.
+    const told = output
+    return new ToolResult(told.output(), told.isError(), JSON.parse(told.metadata()), told, this.#bigints)
   }
 
   #schema (which) {

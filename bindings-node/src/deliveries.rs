@@ -23,8 +23,8 @@ const MAX_EAGER_BYTES: usize = 16 * 1024;
 enum Kind {
     /// A call's output, and what the server sent.
     Called = 0,
-    /// A failed call's output, and the rest as JSON.
-    CallFailed = 1,
+    /// A call's result as an object: it failed, or there is more to say of it than its output.
+    CallTold = 1,
     /// A value as JSON.
     Done = 2,
     /// An error as JSON.
@@ -51,6 +51,39 @@ impl LongText {
     #[napi]
     pub fn read(&self) -> &str {
         self.text.as_str()
+    }
+}
+
+/// The result of a call of which there is more to say than its output.
+#[napi]
+pub struct ToldResult {
+    result: ToolResult,
+}
+
+#[napi]
+impl ToldResult {
+    /// The text for a model.
+    #[napi]
+    pub fn output(&self) -> &str {
+        &self.result.output
+    }
+
+    /// Whether the call failed.
+    #[napi]
+    pub fn is_error(&self) -> bool {
+        self.result.is_error
+    }
+
+    /// JSON: facts about the call.
+    #[napi]
+    pub fn metadata(&self) -> String {
+        text(&self.result.metadata)
+    }
+
+    /// What the server sent.
+    #[napi]
+    pub fn read(&self) -> Option<&str> {
+        self.result.raw().map(RawJson::as_str)
     }
 }
 
@@ -125,7 +158,7 @@ impl Writer<'_> {
 
     fn completed(&mut self, operation: u64, outcome: Outcome) -> Result<()> {
         match outcome {
-            Outcome::Called(result) => self.called(operation, &result),
+            Outcome::Called(result) => self.called(operation, result),
             Outcome::Loaded(Ok(source)) => {
                 let Some(queue) = self.queue.clone() else {
                     return Ok(());
@@ -163,12 +196,12 @@ impl Writer<'_> {
         }
     }
 
-    fn called(&mut self, operation: u64, result: &ToolResult) -> Result<()> {
-        let output = result.output.as_str();
-        if let Some(error) = &result.metadata.error {
-            let rest = (error, result.raw().map(RawJson::as_str));
-            return self.put(Kind::CallFailed, operation, output, text(&rest));
+    fn called(&mut self, operation: u64, result: ToolResult) -> Result<()> {
+        if result.metadata.says_more() {
+            let told = ToldResult { result }.into_instance(self.env)?;
+            return self.put(Kind::CallTold, operation, told, ());
         }
+        let output = result.output.as_str();
         match result.raw() {
             None => self.put(Kind::Called, operation, output, ()),
             Some(raw) if raw.as_str().len() <= MAX_EAGER_BYTES => {

@@ -3,7 +3,6 @@
 use mcp_resident_facade::mcp_resident::{self, RawJson};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
 
 use crate::values;
 
@@ -41,14 +40,7 @@ impl ToolResult {
     #[getter]
     fn metadata(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let made = self.metadata.get_or_try_init(py, || {
-            let metadata = &self.result.metadata;
-            let dict = PyDict::new(py);
-            dict.set_item("server", &*metadata.server)?;
-            dict.set_item("tool", &*metadata.tool)?;
-            if let Some(error) = &metadata.error {
-                dict.set_item("error", values::from_form(py, error)?)?;
-            }
-            Ok::<_, PyErr>(dict.into_any().unbind())
+            Ok::<_, PyErr>(values::from_form(py, &self.result.metadata)?.unbind())
         })?;
         Ok(made.clone_ref(py))
     }

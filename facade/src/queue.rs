@@ -200,8 +200,10 @@ impl Queue {
     ) {
         let mut state = lock(&self.state);
         state.operations.remove(&operation);
-        // With nothing else on its way there is nothing to wait for that could be delivered with it.
-        let thread = thread.filter(|_| !state.operations.is_empty());
+        // With nothing else on its way there is nothing to wait for that could be delivered with a call. What changes a
+        // server has events, which the host is to have by then.
+        let is_alone = state.operations.is_empty() && matches!(outcome, Outcome::Called(_));
+        let thread = thread.filter(|_| !is_alone);
         let completed = Delivery::Completed { operation, outcome };
         self.push(state, thread, completed);
     }

@@ -102,7 +102,7 @@ class ToolResult:
         """Whether the call failed, for whatever reason."""
     @property
     def metadata(self) -> dict[str, Any]:
-        """``server``, ``tool``, and ``error`` when it failed."""
+        """``server``, ``tool``, and when they apply ``error``, ``fullOutput`` and ``files`` (SPEC 2.23)."""
     @property
     def content(self) -> list[Any] | None:
         """The blocks of ``content`` as the server sent them."""

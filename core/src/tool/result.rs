@@ -66,6 +66,11 @@ pub struct SavedFile {
 }
 
 impl Metadata {
+    /// Whether there is more in it than who was called.
+    pub fn says_more(&self) -> bool {
+        self.error.is_some() || self.full_output.is_some() || !self.files.is_empty()
+    }
+
     fn of(server: &Arc<str>, tool: &Arc<str>, error: Option<CallError>) -> Self {
         Self {
             server: Arc::clone(server),

@@ -11,7 +11,7 @@ import uniffi.mcp_resident.NativeTool
  *
  * @property output the text for a model
  * @property isError whether the call failed, for whatever reason
- * @property metadataJson `server`, `tool`, and `error` when it failed, as JSON
+ * @property metadataJson `server`, `tool`, `error` when it failed, `fullOutput` and `files` when something was cut or saved (SPEC 2.23), as JSON
  * @property raw the whole result as the JSON text that the server sent; null when it sent none
  */
 public class ToolResult internal constructor(
