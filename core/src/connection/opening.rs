@@ -222,8 +222,12 @@ impl Opening {
         } = self.events.clone();
         let file = log.file()?.clone();
         let redactor = self.redactor.clone();
-        let lines = Lines::new(move |line: &str| {
-            file.stderr(&server, generation, &redactor.mask(line));
+        let lines = Lines::new(move |line: &str, is_cut: bool| {
+            let masked = match is_cut {
+                true => redactor.mask_cut_end(line),
+                false => redactor.mask(line),
+            };
+            file.stderr(&server, generation, &masked);
         });
         let lines = Mutex::new(lines);
         Some(Arc::new(move |bytes: &[u8]| {

@@ -138,40 +138,54 @@ fn append(directory: &Path, bytes: &[u8]) -> io::Result<()> {
     options.open(&path)?.write_all(bytes)
 }
 
-/// Makes lines of the bytes of a stream, each handed on when it is complete or too long.
-pub(crate) struct Lines<F: FnMut(&str)> {
+/// Makes lines of the bytes of a stream, each handed on when it is complete. Of one that is too long only the beginning is,
+/// with the word that its end was cut off: a secret may stand there.
+pub(crate) struct Lines<F: FnMut(&str, bool)> {
     kept: Vec<u8>,
+    /// Whether the rest of a line that was too long is being left out.
+    skipping: bool,
     hand: F,
 }
 
-impl<F: FnMut(&str)> Lines<F> {
+impl<F: FnMut(&str, bool)> Lines<F> {
     pub(crate) fn new(hand: F) -> Self {
         Self {
             kept: Vec::new(),
+            skipping: false,
             hand,
         }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.kept.extend_from_slice(part);
-            if part.ends_with(b"\n") || self.kept.len() >= MAX_LINE_BYTES {
-                self.flush();
+            let is_end = part.ends_with(b"\n");
+            if !self.skipping {
+                let room = MAX_LINE_BYTES.saturating_sub(self.kept.len());
+                self.kept.extend_from_slice(&part[..part.len().min(room)]);
+                self.skipping = part.len() > room;
+                if is_end || self.skipping {
+                    self.flush();
+                }
             }
+            self.skipping &= !is_end;
         }
     }
 
     fn flush(&mut self) {
         let text = String::from_utf8_lossy(&self.kept);
-        let line = text.trim_end();
+        // What is left of a character that was cut in two.
+        let line = match self.skipping {
+            true => text.trim_end_matches(char::REPLACEMENT_CHARACTER),
+            false => text.trim_end(),
+        };
         if !line.is_empty() {
-            (self.hand)(line);
+            (self.hand)(line, self.skipping);
         }
         self.kept.clear();
     }
 }
 
-impl<F: FnMut(&str)> Drop for Lines<F> {
+impl<F: FnMut(&str, bool)> Drop for Lines<F> {
     fn drop(&mut self) {
         self.flush();
     }
@@ -221,15 +235,19 @@ mod tests {
     #[test]
     fn lines_are_put_together_and_bounded() {
         let mut seen = Vec::new();
-        let mut lines = Lines::new(|line: &str| seen.push(line.to_owned()));
+        let mut lines = Lines::new(|line: &str, is_cut: bool| seen.push((line.to_owned(), is_cut)));
         lines.push(b"a");
         lines.push(b"b\r\n\ncd");
         lines.push(b"\n");
-        lines.push(&vec![b'x'; 2 * MAX_LINE_BYTES]);
-        lines.push(b"no end");
+        lines.push(&vec![b'x'; MAX_LINE_BYTES - 1]);
+        lines.push("ß and what is left out".as_bytes());
+        lines.push(b" of it\nnext");
         drop(lines);
-        assert_eq!(seen[..2], ["ab", "cd"]);
-        assert_eq!(seen[2].len(), 2 * MAX_LINE_BYTES);
-        assert_eq!(seen[3], "no end");
+        assert_eq!(
+            seen[..2],
+            [("ab".to_owned(), false), ("cd".to_owned(), false)]
+        );
+        assert_eq!(seen[2], ("x".repeat(MAX_LINE_BYTES - 1), true));
+        assert_eq!(seen[3..], [("next".to_owned(), false)]);
     }
 }

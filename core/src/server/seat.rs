@@ -4,6 +4,7 @@
 //! instance that serves now, whatever a new configuration put in the place of the one that listed it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -12,6 +13,10 @@ use super::handle::Server;
 use crate::error::{CallError, Executed, FailureKind};
 use crate::json::RawJson;
 use crate::tool::{Backend, CallContext, Tool, ToolResult};
+
+/// How long a call waits for who serves next, when its instance was replaced. Nothing outside of this process is waited
+/// for, so it takes no time; the limit is for defects.
+const NEXT_INSTANCE_WAIT: Duration = Duration::from_secs(10);
 
 /// The instance that serves for a name.
 #[derive(Debug)]
@@ -35,8 +40,7 @@ impl Seat {
         self.server.send_replace(server);
     }
 
-    /// Waits until another one serves than `before`, or nobody. A new configuration does not take long over that: it
-    /// waits for nothing outside of this process.
+    /// Waits until another one serves than `before`, or nobody.
     async fn after(&self, before: &Arc<Server>) -> Option<Arc<Server>> {
         let mut server = self.server.subscribe();
         let another =
@@ -60,10 +64,17 @@ impl Backend for Seat {
             if !unsent || !server.is_retired() {
                 return result;
             }
+            let cancel = context.cancel.clone().unwrap_or_default();
             serving = tokio::select! {
                 biased;
                 () = server.source_closing() => return result,
+                () = cancel.cancelled() => return tool.failed(CallError::new(
+                    FailureKind::Cancelled,
+                    Executed::No,
+                    "cancelled by the caller",
+                )),
                 next = self.after(&server) => next,
+                () = tokio::time::sleep(NEXT_INSTANCE_WAIT) => return result,
             };
         }
         tool.failed(CallError::new(

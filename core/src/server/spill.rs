@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The most that is kept at a time, in bytes.
 const MAX_KEPT_BYTES: u64 = 256 * 1024 * 1024;
@@ -27,6 +27,8 @@ struct State {
     written: u64,
     kept: VecDeque<(PathBuf, u64)>,
     bytes: u64,
+    /// Whether the folder was removed, or is about to be.
+    removed: bool,
 }
 
 impl Spill {
@@ -52,6 +54,11 @@ impl Spill {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(&path)?.write_all(bytes)?;
+        if self.lock().removed {
+            // The close came in between, and may have looked before the folder was made.
+            let _ = fs::remove_dir_all(&self.directory);
+            return Err(closed());
+        }
         Ok(path)
     }
 
@@ -61,7 +68,10 @@ impl Spill {
             let message = format!("it is larger than {MAX_KEPT_BYTES} bytes");
             return Err(io::Error::other(message));
         }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        if state.removed {
+            return Err(closed());
+        }
         state.written += 1;
         let path = self
             .directory
@@ -79,12 +89,21 @@ impl Spill {
         Ok((path, surplus))
     }
 
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Removes the source's folder, and the host's when nothing else is in it. Blocks.
     pub(crate) fn remove(&self) {
+        self.lock().removed = true;
         // What is not there, or cannot be removed, is no reason for a close to fail.
         let _ = fs::remove_dir_all(&self.directory);
         let _ = fs::remove_dir(&self.host_directory);
     }
+}
+
+fn closed() -> io::Error {
+    io::Error::other("the source was closed")
 }
 
 fn make_private_directory(directory: &Path) -> io::Result<()> {
@@ -114,6 +133,8 @@ mod tests {
             assert_eq!(mode(path.parent().unwrap()), 0o700);
         }
         spill.remove();
+        assert!(!directory.path().join("spill").exists());
+        spill.keep("s_big", "txt", b"late").unwrap_err();
         assert!(!directory.path().join("spill").exists());
     }
 

@@ -109,7 +109,11 @@ impl Roster {
             Ok(roster.take(parsed).await)
         });
         let work = work.ok_or_else(closed)?;
-        work.await.unwrap_or_else(|_| {
+        work.await.unwrap_or_else(|error| {
+            if error.is_cancelled() {
+                // With the runtime of the source, which ends.
+                return Err(closed());
+            }
             let message =
                 "the new configuration was taken only in part, which is a defect: please report it";
             Err(Error::new(ErrorKind::Internal, message))
@@ -189,7 +193,7 @@ impl Roster {
             })
             .collect();
 
-        self.withdraw(&entries);
+        self.withdraw(&entries, &before);
         *self.seating.write().unwrap_or_else(PoisonError::into_inner) =
             Arc::new(Seating { entries, problems });
         for place in removed {
@@ -234,7 +238,7 @@ impl Roster {
     }
 
     /// Puts the catalog in the new order, and takes away the tools of servers that are gone or switched off.
-    fn withdraw(&self, entries: &[Entry]) {
+    fn withdraw(&self, entries: &[Entry], before: &Seating) {
         let offering = entries.iter().filter_map(|entry| {
             let server = &entry.place.as_ref().ok()?.server;
             let offers = server.spec().definition.enabled;
@@ -249,7 +253,9 @@ impl Roster {
                 removed,
                 changed: Vec::new(),
             };
-            self.shared.events.push(&server, 0, kind);
+            let old = before.place(&server);
+            let generation = old.map_or(0, |old| old.server.snapshot().generation);
+            self.shared.events.push(&server, generation, kind);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine;
 use serde::Deserialize;
@@ -11,6 +12,9 @@ use super::Call;
 use crate::catalog::sanitize;
 use crate::server::spill::Spill;
 use crate::tool::{FullOutput, SavedFile, ToolResult, shortened};
+
+/// How long a result waits for the disk. What is written later stays until the close.
+const SAVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// A block of a result that holds bytes.
 struct Binary {
@@ -82,9 +86,13 @@ impl Call<'_> {
         // A file name has a limit of its own.
         let tool: String = tool.chars().take(100).collect();
         let writing = tokio::task::spawn_blocking(move || spill.keep(&tool, extension, &bytes));
-        match writing.await {
-            Ok(kept) => kept.map_err(|error| error.to_string()),
-            Err(_) => Err("the source is closing".to_owned()),
+        match tokio::time::timeout(SAVE_LIMIT, writing).await {
+            Ok(Ok(kept)) => kept.map_err(|error| error.to_string()),
+            Ok(Err(_)) => Err("the host's runtime ends".to_owned()),
+            Err(_) => Err(format!(
+                "the disk took longer than {} ms",
+                SAVE_LIMIT.as_millis()
+            )),
         }
     }
 }
