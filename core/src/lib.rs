@@ -15,6 +15,7 @@ mod connection;
 mod error;
 mod event;
 mod json;
+mod private_files;
 mod protocol;
 mod server;
 mod session;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, top to bottom. Those of one line may use each other.
-const ROOMS: [&[&str]; 10] = [
+const ROOMS: [&[&str]; 11] = [
     &["session"],
     &["source"],
     &["server"],
@@ -15,6 +15,7 @@ const ROOMS: [&[&str]; 10] = [
     &["tool"],
     &["config"],
     &["error", "event", "json"],
+    &["private_files"],
 ];
 
 fn level(room: &str) -> Option<usize> {
@@ -41,7 +42,7 @@ fn used_rooms(text: &str) -> impl Iterator<Item = &str> {
     code.flat_map(|line| line.split("crate::").skip(1))
         .map(|rest| {
             let end = rest
-                .find(|letter: char| !letter.is_ascii_lowercase())
+                .find(|letter: char| !letter.is_ascii_lowercase() && letter != '_')
                 .unwrap_or(rest.len());
             &rest[..end]
         })

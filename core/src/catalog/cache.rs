@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::json::RawJson;
+use crate::private_files;
 
 /// The largest listing that is kept, in bytes.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -56,7 +57,7 @@ impl ListingCache {
                     "the listing is larger than {MAX_FILE_BYTES} bytes"
                 )));
             }
-            make_private_directory(&cache.directory)?;
+            private_files::make_directory(&cache.directory)?;
             write_whole(&path, text.as_bytes())?;
             prune(&cache.directory);
             Ok(())
@@ -78,21 +79,11 @@ fn read(path: &Path) -> Option<Vec<RawJson>> {
     (file.form == FORM).then_some(file.tools)
 }
 
-fn make_private_directory(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
-}
-
 /// Writes beside the file and renames, so that nobody ever reads half of it.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension(format!("{:016x}.new", fastrand::u64(..)));
-    let mut options = fs::OpenOptions::new();
+    let mut options = private_files::options();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options
         .open(&beside)
         .and_then(|mut file| file.write_all(bytes))

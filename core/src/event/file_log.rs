@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
 use super::Event;
+use crate::private_files;
 
 /// The name of the file in the host's directory.
 const FILE: &str = "mcp.log";
@@ -123,18 +124,12 @@ fn write_all(directory: &Path, waiting: &Receiver<String>, left_out: &AtomicU64)
 
 fn append(directory: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = directory.join(FILE);
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)?;
+    private_files::make_directory(directory)?;
     if fs::metadata(&path).is_ok_and(|file| file.len() > MAX_FILE_BYTES) {
         fs::rename(&path, directory.join(format!("{FILE}.1")))?;
     }
-    let mut options = fs::OpenOptions::new();
+    let mut options = private_files::options();
     options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(&path)?.write_all(bytes)
 }
 

@@ -6,8 +6,10 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::private_files;
 
 /// The most that is kept at a time, in bytes.
 const MAX_KEPT_BYTES: u64 = 256 * 1024 * 1024;
@@ -48,11 +50,9 @@ impl Spill {
             // One that somebody removed needs no removal.
             let _ = fs::remove_file(old);
         }
-        make_private_directory(&self.directory)?;
-        let mut options = fs::OpenOptions::new();
+        private_files::make_directory(&self.directory)?;
+        let mut options = private_files::options();
         options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(&path)?.write_all(bytes)?;
         if self.lock().removed {
             // The close came in between, and may have looked before the folder was made.
@@ -106,16 +106,10 @@ fn closed() -> io::Error {
     io::Error::other("the source was closed")
 }
 
-fn make_private_directory(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

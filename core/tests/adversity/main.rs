@@ -11,6 +11,8 @@ mod odd_server;
 mod secrets;
 mod sessions;
 mod storm;
+#[path = "../support/storm.rs"]
+mod storm_support;
 #[path = "../support/mod.rs"]
 mod support;
 mod wire;

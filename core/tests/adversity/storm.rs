@@ -6,38 +6,18 @@ use std::time::Duration;
 use mcp_resident::{AutoRestart, CallContext, CancellationToken, LoadOptions, McpSource, load_mcp};
 use mcp_resident_fixtures::Signal;
 use mcp_resident_fixtures::hub::Hub;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
 use crate::census::{Census, alone, tasks_settle};
+use crate::storm_support::{Dice, most_runs_of_a_call, within};
 use crate::support::{PATIENCE, entry};
 
 /// Tasks that work at the same time.
 const WORKERS: u64 = 8;
 /// What each of them does before it ends.
 const DEEDS: u64 = 60;
-
-/// A simple generator: what happens is the same in each run, though when it happens is not.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
-/// A watchdog for one operation.
-async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, work).await {
-        Ok(done) => done,
-        Err(_) => panic!("{what} did not end"),
-    }
-}
 
 async fn work(source: Arc<McpSource>, hub: Arc<Hub>, seed: u64) {
     let mut dice = Dice(seed);
@@ -91,26 +71,6 @@ async fn work(source: Arc<McpSource>, hub: Arc<Hub>, seed: u64) {
     }
 }
 
-/// How often each text was echoed, over all processes.
-fn most_runs_of_a_call(hub: &Hub) -> usize {
-    let mut texts: Vec<String> = ["a", "b"]
-        .iter()
-        .flat_map(|server| hub.entries(server))
-        .filter_map(|entry| {
-            let message = entry.data.get("message")?;
-            let call = message.get("method").and_then(Value::as_str) == Some("tools/call");
-            let text = message.pointer("/params/arguments/text")?.as_str()?;
-            call.then(|| text.to_owned())
-        })
-        .collect();
-    texts.sort_unstable();
-    texts
-        .chunk_by(|a, b| a == b)
-        .map(<[String]>::len)
-        .max()
-        .unwrap_or(0)
-}
-
 fn storm(runtime: Runtime) {
     // The hub lives on a runtime of its own, so that it is not counted.
     let hubs = Builder::new_multi_thread()
@@ -160,7 +120,7 @@ fn storm(runtime: Runtime) {
     });
     drop(runtime);
     hubs.block_on(before.settles());
-    assert_eq!(most_runs_of_a_call(&hub), 1);
+    assert_eq!(most_runs_of_a_call(&hub, &["a", "b"]), 1);
 }
 
 #[test]

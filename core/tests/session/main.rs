@@ -12,6 +12,8 @@ mod files;
 mod http;
 mod shown;
 mod storm;
+#[path = "../support/storm.rs"]
+mod storm_support;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
 use super::census::{Census, alone, tasks_settle};
+use super::storm_support::{Dice, most_runs_of_a_call, within};
 use super::support::PATIENCE;
 use super::{Files, ProjectTrust, fake, servers};
 
@@ -23,29 +24,8 @@ const DEEDS: u64 = 50;
 /// The servers: `h` is reached over HTTP.
 const SERVERS: [&str; 3] = ["a", "b", "h"];
 
-/// A simple generator: what happens is the same in each run, though when it happens is not.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    fn one_of<'t>(&mut self, names: &[&'t str]) -> &'t str {
-        names[self.roll(names.len() as u64) as usize]
-    }
-}
-
-/// A watchdog for one operation.
-async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, work).await {
-        Ok(done) => done,
-        Err(_) => panic!("{what} did not end"),
-    }
+fn one_of<'t>(dice: &mut Dice, names: &[&'t str]) -> &'t str {
+    names[dice.roll(names.len() as u64) as usize]
 }
 
 struct World {
@@ -84,7 +64,7 @@ impl World {
         let mut deed = 0;
         while end.map_or(deed < DEEDS, |end| Instant::now() < end) {
             deed += 1;
-            let server = dice.one_of(&SERVERS);
+            let server = one_of(&mut dice, &SERVERS);
             // Errors are fair, as long as they come.
             match dice.roll(16) {
                 0 => {
@@ -97,7 +77,7 @@ impl World {
                     drop(within("a start", source.start(server, None)).await);
                 }
                 3 => drop(within("a refresh", source.refresh(None)).await),
-                4 => drop(self.hub.kill(dice.one_of(&["a", "b"]), Signal::KILL)),
+                4 => drop(self.hub.kill(one_of(&mut dice, &["a", "b"]), Signal::KILL)),
                 5 => drop(
                     within(
                         "an expiry",
@@ -130,7 +110,7 @@ impl World {
             let found = search.execute(json!({"query": "count"}), CallContext::default());
             assert!(!within("a search", found).await.is_error);
         }
-        let name = format!("mcp__{}__echo", dice.one_of(&SERVERS));
+        let name = format!("mcp__{}__echo", one_of(dice, &SERVERS));
         let Some(tool) = exchange.tool(&name).cloned() else {
             return;
         };
@@ -145,25 +125,6 @@ impl World {
             Some(error) => assert!(result.is_error && !error.message.is_empty()),
         }
     }
-}
-
-/// How often each text reached a server, over all processes and connections.
-fn most_runs_of_a_call(hub: &Hub) -> usize {
-    let entries = SERVERS.iter().flat_map(|server| hub.entries(server));
-    let mut texts: Vec<String> = entries
-        .filter_map(|entry| {
-            let message = entry.data.get("message")?;
-            let call = message.get("method").and_then(Value::as_str) == Some("tools/call");
-            let text = message.pointer("/params/arguments/text")?.as_str()?;
-            call.then(|| text.to_owned())
-        })
-        .collect();
-    texts.sort_unstable();
-    texts
-        .chunk_by(|a, b| a == b)
-        .map(<[String]>::len)
-        .max()
-        .unwrap_or(0)
 }
 
 fn storm(runtime: Runtime) {
@@ -243,7 +204,7 @@ fn storm(runtime: Runtime) {
     });
     drop(runtime);
     hubs.block_on(before.settles());
-    assert_eq!(most_runs_of_a_call(&hub), 1);
+    assert_eq!(most_runs_of_a_call(&hub, &SERVERS), 1);
 }
 
 #[test]
