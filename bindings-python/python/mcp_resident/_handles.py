@@ -174,3 +174,22 @@ class SourceHandle(Generic[ToolType]):
             if known is None:
                 known = self._tools[native.id] = self._tool_type(native, self)
             return known
+
+
+class ExchangeHandle(Generic[ToolType]):
+    """What an exchange has pinned."""
+
+    __slots__ = ("_native", "_source", "tools")
+
+    tools: list[ToolType]
+    """The tools to declare to the model, in an order that changes as little as it can."""
+
+    def __init__(self, native: _native.Exchange, source: SourceHandle[ToolType]) -> None:
+        self._native = native
+        self._source = source
+        self.tools = [source._tool(tool) for tool in native.tools()]
+
+    def tool(self, name: str) -> ToolType | None:
+        """A tool by its name for models, hidden and deferred ones included."""
+        native = self._native.tool(name)
+        return None if native is None else self._source._tool(native)

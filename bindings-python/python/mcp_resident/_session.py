@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _hub, _native, _options
 from ._exit import close_at_exit
+from ._handles import ExchangeHandle
 from ._source import McpSource, Tool
 
 if TYPE_CHECKING:
@@ -18,23 +19,8 @@ if TYPE_CHECKING:
     from ._types import ProjectTrust, Reloaded, ServerOptions, UntrustedServer, WaitFor
 
 
-class Exchange:
+class Exchange(ExchangeHandle[Tool]):
     """The tools of one exchange. They stay as they are, whatever servers do meanwhile."""
-
-    __slots__ = ("_native", "_source", "tools")
-
-    tools: list[Tool]
-    """The tools to declare to the model, in an order that changes as little as it can."""
-
-    def __init__(self, native: _native.Exchange, source: McpSource) -> None:
-        self._native = native
-        self._source = source
-        self.tools = [source._tool(tool) for tool in native.tools()]
-
-    def tool(self, name: str) -> Tool | None:
-        """A tool by its name for models, hidden and deferred ones included."""
-        native = self._native.tool(name)
-        return None if native is None else self._source._tool(native)
 
 
 class Session:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from . import _native, _options
 from ._deliveries import COMPLETED, EVENT, FAILED, PROGRESS, QUESTION
 from ._exit import close_at_exit
-from ._handles import SourceHandle, ToolHandle
+from ._handles import ExchangeHandle, SourceHandle, ToolHandle
 from ._types import Request, answer_form
 
 if TYPE_CHECKING:
@@ -266,23 +266,8 @@ class McpSource(SourceHandle[Tool]):
         return unsubscribe
 
 
-class Exchange:
+class Exchange(ExchangeHandle[Tool]):
     """The tools of one exchange; see :class:`mcp_resident.Exchange`."""
-
-    __slots__ = ("_native", "_source", "tools")
-
-    tools: list[Tool]
-    """The tools to declare to the model, in an order that changes as little as it can."""
-
-    def __init__(self, native: _native.Exchange, source: McpSource) -> None:
-        self._native = native
-        self._source = source
-        self.tools = [source._tool(tool) for tool in native.tools()]
-
-    def tool(self, name: str) -> Tool | None:
-        """A tool by its name for models, hidden and deferred ones included."""
-        native = self._native.tool(name)
-        return None if native is None else self._source._tool(native)
 
 
 class Session:
