@@ -165,6 +165,8 @@ impl ToolShelf {
             .iter()
             .map(|tool| (tool.name().to_owned(), Arc::clone(tool)))
             .collect();
+        // Those that nobody has any more need not be known again.
+        self.others.retain(|_, tool| Arc::strong_count(tool) > 1);
         self.version = Some(catalog.version());
     }
 }

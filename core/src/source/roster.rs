@@ -70,8 +70,14 @@ pub(super) struct Reconfigured {
 
 /// What becomes of one server.
 enum Step {
+    /// Its entry cannot be used.
     Keep(Place),
-    Adjust(Place, Arc<ServerSpec>),
+    /// On the same connection; `differs` is false when only its place in the file may be another one.
+    Adopt {
+        place: Place,
+        spec: Arc<ServerSpec>,
+        differs: bool,
+    },
     /// In the place of an instance, or for a name that is new.
     Launch(Option<Place>, Arc<ServerSpec>),
     Unusable(ConfigProblem),
@@ -170,7 +176,7 @@ impl Roster {
                 let place = match step {
                     Step::Unusable(problem) => Err(problem),
                     Step::Keep(place) => Ok(place),
-                    Step::Adjust(place, spec) => {
+                    Step::Adopt { place, spec, .. } => {
                         if place.server.spec().lazy != spec.lazy && spec.lazy != Lazy::Yes {
                             fresh.push(Arc::clone(&place.server));
                         }
@@ -227,10 +233,12 @@ impl Roster {
         let spec = Arc::new(self.policy.spec(Arc::clone(name), definition, &self.shared));
         match old {
             Some(old) if old.server.spec().starts_as(&spec) => {
-                if old.server.spec().serves_as(&spec) {
-                    Step::Keep(old.clone())
-                } else {
-                    Step::Adjust(old.clone(), spec)
+                let differs = !old.server.spec().serves_as(&spec);
+                let place = old.clone();
+                Step::Adopt {
+                    place,
+                    spec,
+                    differs,
                 }
             }
             old => Step::Launch(old.cloned(), spec),
@@ -273,7 +281,7 @@ fn changes<'a>(
         added: of(|step| matches!(step, Step::Launch(None, _))),
         removed: removed.map(|name| name.to_string()).collect(),
         restarted: of(|step| matches!(step, Step::Launch(Some(_), _))),
-        adjusted: of(|step| matches!(step, Step::Adjust(..))),
+        adjusted: of(|step| matches!(step, Step::Adopt { differs: true, .. })),
     }
 }
 
