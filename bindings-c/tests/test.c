@@ -61,7 +61,7 @@ static mcpr_delivery *completion(mcpr_queue queue, uint64_t operation)
             exit(1);
         }
         mcpr_kind kind = mcpr_delivery_kind(delivery);
-        int completed = kind >= MCPR_KIND_LOADED && kind <= MCPR_KIND_FAILED;
+        int completed = (kind >= MCPR_KIND_LOADED && kind <= MCPR_KIND_FAILED) || kind == MCPR_KIND_OPENED || kind == MCPR_KIND_EXCHANGED;
         if (completed && mcpr_delivery_id(delivery) == operation)
             return delivery;
         mcpr_delivery_free(delivery);
@@ -245,6 +245,52 @@ static void every_code_has_a_number(void)
     mcpr_text_free(codes);
 }
 
+/* What a session hands out belongs to the caller, and what nobody takes is freed with its delivery. */
+static void a_session_and_its_exchanges_are_given_back(void)
+{
+    char directory[] = "/tmp/mcp-resident-XXXXXX", path[64], options[512];
+    CHECK(mkdtemp(directory) != NULL);
+    snprintf(path, sizeof path, "%s/mcp.json", directory);
+    FILE *file = fopen(path, "w");
+    fputs(config, file);
+    fclose(file);
+    snprintf(options, sizeof options, "{\"baseDir\": \"%s\", \"userConfig\": \"%s\", \"projectTrust\": \"nothing\"}", directory, path);
+    mcpr_error *error = NULL;
+    mcpr_session session = mcpr_session_open(options, &error);
+    CHECK(session != 0 && error == NULL);
+    mcpr_source source = mcpr_session_source(session);
+    mcpr_exchange exchange = mcpr_session_exchange(session, &error);
+    CHECK(exchange != 0 && mcpr_exchange_tools(exchange, NULL, 0) > 0);
+    mcpr_tool tool = mcpr_exchange_tool(exchange, "mcp__s__echo");
+    mcpr_exchange_free(exchange);
+    mcpr_result *result = mcpr_tool_call(tool, "{\"text\": \"hi\"}", 14, 0, &error);
+    CHECK(result != NULL && !mcpr_result_is_error(result));
+    mcpr_result_free(result);
+    mcpr_text changes = mcpr_session_reload(session, "\"all\"", &error);
+    CHECK(changes.data != NULL && error == NULL);
+    mcpr_text_free(changes);
+    CHECK(mcpr_session_reload(session, "\"some\"", &error).data == NULL);
+    CHECK(error != NULL && strcmp(mcpr_error_code(error), "config") == 0);
+    mcpr_error_free(error);
+    error = NULL;
+    mcpr_text untrusted = mcpr_session_untrusted(session);
+    CHECK(strcmp(untrusted.data, "[]") == 0);
+    mcpr_text_free(untrusted);
+    mcpr_queue queue = mcpr_queue_new();
+    uint64_t operation = mcpr_session_exchange_start(queue, session, &error);
+    mcpr_delivery *delivery = completion(queue, operation);
+    CHECK(mcpr_delivery_kind(delivery) == MCPR_KIND_EXCHANGED);
+    mcpr_delivery_free(delivery);
+    mcpr_queue_free(queue);
+    CHECK(mcpr_source_do(source, MCPR_ACTION_CLOSE, NULL, &error));
+    CHECK(mcpr_session_exchange(session, &error) == 0 && strcmp(mcpr_error_code(error), "closed") == 0);
+    mcpr_error_free(error);
+    mcpr_session_free(session);
+    CHECK(mcpr_exchange_tool(exchange, "mcp__s__echo") == 0);
+    remove(path);
+    remove(directory);
+}
+
 static int threads_of_the_library(void)
 {
     int found = 0;
@@ -283,6 +329,7 @@ int main(void)
     run("questions_are_answered_by_number", questions_are_answered_by_number);
     run("what_is_wrong_is_an_error_and_no_crash", what_is_wrong_is_an_error_and_no_crash);
     run("every_code_has_a_number", every_code_has_a_number);
+    run("a_session_and_its_exchanges_are_given_back", a_session_and_its_exchanges_are_given_back);
     run("nothing_is_left", nothing_is_left);
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
