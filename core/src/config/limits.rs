@@ -8,6 +8,11 @@ use std::time::Duration;
 /// A longer duration is taken as this one (about 30 years), so that adding it to a clock never overflows.
 const LONGEST_DURATION: Duration = Duration::from_secs(30 * 366 * 24 * 60 * 60);
 
+/// Whether a duration means for ever.
+pub(crate) fn is_endless(duration: Duration) -> bool {
+    duration >= LONGEST_DURATION
+}
+
 /// A duration written in milliseconds, capped so that adding it to a clock never overflows.
 pub(crate) fn milliseconds(amount: u64) -> Duration {
     addable(Duration::from_millis(amount))
@@ -157,6 +162,9 @@ limits! {
     close_http_delete: Duration = Duration::from_secs(1), "closeHttpDeleteMs", at least 0;
     /// The time that a whole close may take.
     close_total: Duration = Duration::from_secs(6), "closeTotalMs", at least 1;
+    /// How long a server may be without a call before it is closed; the next call connects it again. Never, unless it is
+    /// set.
+    idle_close: Duration = LONGEST_DURATION, "idleCloseMs", at least 1;
     /// How long one write to the server may stall.
     write_stall: Duration = Duration::from_secs(10), "writeStallMs", at least 1;
     /// Largest message that is accepted.

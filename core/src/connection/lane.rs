@@ -36,6 +36,8 @@ pub(crate) type ProgressSink<'a> = &'a mut (dyn FnMut(Bytes) + Send);
 pub(crate) struct RequestOptions<'a> {
     pub(crate) deadlines: Deadlines,
     pub(crate) cancel: Option<&'a CancellationToken>,
+    /// Cancelled when the caller's side of the connection is closed, whoever else goes on with it.
+    pub(crate) ended: Option<&'a CancellationToken>,
     pub(crate) progress: Option<ProgressSink<'a>>,
 }
 
@@ -127,7 +129,7 @@ impl Lane {
         options: RequestOptions<'_>,
     ) -> Result<Bytes, RequestError> {
         let clock = Clock::start(options.deadlines);
-        let _slot = self.slot(&clock, options.cancel).await?;
+        let _slot = self.slot(&clock, options.cancel, options.ended).await?;
         self.exchange(clock, method, write_params, options).await
     }
 
@@ -214,6 +216,10 @@ impl Lane {
                     let error = RequestError::Cancelled { sent: call.sent };
                     return call.give_up(Some("cancelled by the caller"), error);
                 }
+                () = cancelled(options.ended) => {
+                    let error = RequestError::Closed { sent: call.sent };
+                    return call.give_up(Some("the caller was closed"), error);
+                }
                 () = &mut alarm => {
                     if let Some(limit) = clock.expired() {
                         let error = RequestError::Timeout { limit, after: clock.elapsed(), sent: call.sent };
@@ -235,6 +241,7 @@ impl Lane {
         &self,
         clock: &Clock,
         cancel: Option<&CancellationToken>,
+        ended: Option<&CancellationToken>,
     ) -> Result<SemaphorePermit<'_>, RequestError> {
         if let Ok(slot) = self.slots.try_acquire() {
             return Ok(slot);
@@ -242,6 +249,7 @@ impl Lane {
         tokio::select! {
             biased;
             () = cancelled(cancel) => Err(RequestError::Cancelled { sent: false }),
+            () = cancelled(ended) => Err(RequestError::Closed { sent: false }),
             slot = self.slots.acquire() => slot.map_err(|_| RequestError::Closed { sent: false }),
             () = tokio::time::sleep_until(clock.next()) => Err(RequestError::Timeout {
                 limit: TimeLimit::Idle,

@@ -64,6 +64,7 @@ impl Connection {
                     asking: left,
                 },
                 cancel,
+                ended: None,
                 progress: None,
             };
             let bytes = self

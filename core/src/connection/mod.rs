@@ -62,10 +62,11 @@ impl CloseLimits {
 }
 
 /// The right to be the one process of an instance. Given back when the process is gone for good.
-#[derive(Debug)]
 pub(crate) struct ProcessSlot {
     /// Held, never read.
     pub(crate) _permit: OwnedSemaphorePermit,
+    /// The place among all processes, held in the same way.
+    pub(crate) _place: Box<dyn Send + Sync>,
 }
 
 /// A connection that was opened: the handshake is done.
@@ -189,6 +190,15 @@ impl Connection {
     pub(crate) fn refuse_calls(&self) {
         self.lane.calls.end(Ended::Closed);
         self.lane.slots.close();
+    }
+
+    /// The same when no call is running; says whether that is so. Nothing was sent then that has no answer.
+    pub(crate) fn refuse_calls_when_unused(&self) -> bool {
+        let unused = self.lane.calls.refuse_when_unused();
+        if unused {
+            self.lane.slots.close();
+        }
+        unused
     }
 
     /// Waits until no call is running.

@@ -21,7 +21,7 @@ use super::router::{RESERVED_FOR_ANSWERS, Router, Signals};
 use super::{Connection, ProcessSlot, Resources, watch_drop};
 use crate::config::{Limits, Redactor};
 use crate::error::ErrorKind;
-use crate::event::{EventSink, Lines};
+use crate::event::{EventLog, EventSink, Lines};
 use crate::protocol::{
     AskLimits, ClientIdentity, Conversation, ElicitationDesk, HandshakeError, WaitFor,
 };
@@ -204,7 +204,7 @@ impl Opening {
             guarded: *guarded,
             stderr: StderrOptions {
                 ring_bytes: self.limits.stderr_bytes,
-                sink: self.stderr_sink(),
+                sink: Some(self.stderr_sink()),
             },
         };
         engine
@@ -214,28 +214,35 @@ impl Opening {
     }
 
     /// Where standard error goes beside the ring: to the log, line by line and without secrets.
-    fn stderr_sink(&self) -> Option<StderrSink> {
+    fn stderr_sink(&self) -> StderrSink {
         let EventSink {
-            log,
+            audience,
             server,
             generation,
         } = self.events.clone();
-        let file = log.file()?.clone();
         let redactor = self.redactor.clone();
         let lines = Lines::new(move |line: &str, is_cut: bool| {
+            let logs = audience.logs();
+            // Whoever joins later may have a file.
+            let mut files = logs.iter().filter_map(EventLog::file).peekable();
+            if files.peek().is_none() {
+                return;
+            }
             let masked = match is_cut {
                 true => redactor.mask_cut_end(line),
                 false => redactor.mask(line),
             };
-            file.stderr(&server, generation, &masked);
+            for file in files {
+                file.stderr(&server, generation, &masked);
+            }
         });
         let lines = Mutex::new(lines);
-        Some(Arc::new(move |bytes: &[u8]| {
+        Arc::new(move |bytes: &[u8]| {
             lines
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(bytes);
-        }))
+        })
     }
 
     async fn open_http(

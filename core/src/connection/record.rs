@@ -150,6 +150,16 @@ impl CallTable {
         }
     }
 
+    /// The same when no call is running; says whether that is so.
+    pub(crate) fn refuse_when_unused(&self) -> bool {
+        let mut state = self.lock();
+        let unused = state.records.is_empty();
+        if unused && state.ended.is_none() {
+            state.ended = Some(Ended::Closed);
+        }
+        unused
+    }
+
     /// Settles all calls and admits none from now on.
     pub(crate) fn end(&self, ended: Ended) {
         let outcome = match &ended {

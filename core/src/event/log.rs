@@ -96,6 +96,11 @@ impl EventLog {
             .map(broadcast::Sender::subscribe)
     }
 
+    /// Whether this and the other are one log.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The file that everything is written to, too.
     pub(crate) fn file(&self) -> Option<&FileLog> {
         self.0.file.as_ref()

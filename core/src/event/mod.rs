@@ -3,6 +3,7 @@
 //! Observers are user code, so they run on a task of their own and never on a reader, a server's
 //! task or a caller. A slow observer delays itself only; what it missed is counted.
 
+mod audience;
 mod file_log;
 mod log;
 mod observer;
@@ -10,6 +11,7 @@ mod record;
 mod sink;
 mod state;
 
+pub(crate) use audience::Audience;
 pub(crate) use file_log::{FileLog, Lines};
 pub(crate) use log::EventLog;
 pub use observer::Subscription;

@@ -6,6 +6,7 @@ use mcp_resident_process::{Closed, Grace};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::instance::Instance;
 use super::spec::ServerSpec;
 use crate::config::{
     ConfigProblem, Environment, Protocol, RemoteKind, ResolveContext, ResolvedServer, resolve,
@@ -32,6 +33,7 @@ pub(super) struct Connected {
 ///
 /// `slot` admits one process of the instance at a time: the attempt waits until the last one is gone.
 pub(super) async fn connect(
+    instance: Arc<Instance>,
     spec: Arc<ServerSpec>,
     generation: u64,
     is_first: bool,
@@ -39,25 +41,24 @@ pub(super) async fn connect(
     cancel: CancellationToken,
 ) -> Result<Connected, OpenError> {
     let events = EventSink {
-        log: spec.shared.events.clone(),
+        audience: instance.audience.clone(),
         server: Arc::clone(&spec.name),
         generation,
     };
     let opening = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(cancelled()),
-        opening = prepare(&spec, events, is_first, cancel.clone()) => opening?,
+        opening = prepare(&instance, &spec, events, is_first, cancel.clone()) => opening?,
     };
     let slot = match opening.target {
         Target::Remote { .. } => None,
         Target::Stdio { .. } => tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(cancelled()),
-            // The semaphore is never closed.
-            permit = slot.acquire_owned() => permit.ok().map(|_permit| ProcessSlot { _permit }),
+            slot = process_slot(&instance, &spec, slot) => Some(slot?),
         },
     };
-    let _inside = match (&spec.shared.startup_gates, &opening.target) {
+    let _inside = match (&instance.facilities.startup_gates, &opening.target) {
         (Some(gates), Target::Remote { options, .. }) => tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(cancelled()),
@@ -82,7 +83,7 @@ pub(super) async fn connect(
             if failed.error.kind() == ErrorKind::NeedsAuth {
                 spec.forget_secrets();
             }
-            end(&connection, &spec).await;
+            end(&connection, &instance, &spec).await;
             Err(OpenError {
                 error: failed.error,
                 exit: None,
@@ -90,6 +91,30 @@ pub(super) async fn connect(
             })
         }
     }
+}
+
+/// Waits until the instance's last process is gone, and until there is room for one more process.
+async fn process_slot(
+    instance: &Arc<Instance>,
+    spec: &ServerSpec,
+    slot: Arc<Semaphore>,
+) -> Result<ProcessSlot, OpenError> {
+    let permit = slot.acquire_owned().await.map_err(|_| cancelled())?;
+    let budget = &instance.facilities.processes;
+    let limit = spec.limits.connect;
+    let place = tokio::time::timeout(limit, budget.place(instance)).await;
+    let place = place.map_err(|_| {
+        let message = format!(
+            "no room for its process within {} ms: {} run, which is the limit (`maxProcesses`), and each has calls running",
+            limit.as_millis(),
+            budget.most(),
+        );
+        OpenError::new(ErrorKind::Timeout, message)
+    })?;
+    Ok(ProcessSlot {
+        _permit: permit,
+        _place: Box::new(place),
+    })
 }
 
 /// Why a list could not be fetched.
@@ -134,7 +159,11 @@ pub(super) async fn list(
 }
 
 /// Ends a connection, within the server's graces or, when the close of the source is overdue, without.
-pub(super) async fn end(connection: &Connection, spec: &ServerSpec) -> Option<Closed> {
+pub(super) async fn end(
+    connection: &Connection,
+    instance: &Instance,
+    spec: &ServerSpec,
+) -> Option<Closed> {
     let limits = CloseLimits {
         flush: spec.limits.close_stdin_grace,
         grace: Grace {
@@ -144,11 +173,12 @@ pub(super) async fn end(connection: &Connection, spec: &ServerSpec) -> Option<Cl
     };
     tokio::select! {
         closed = connection.close(limits) => closed,
-        () = spec.shared.overdue.cancelled() => connection.close(CloseLimits::NONE).await,
+        () = instance.overdue().cancelled() => connection.close(CloseLimits::NONE).await,
     }
 }
 
 async fn prepare(
+    instance: &Instance,
     spec: &Arc<ServerSpec>,
     events: EventSink,
     is_first: bool,
@@ -188,7 +218,7 @@ async fn prepare(
             });
         }
     }
-    let target = target(spec, resolved.server)?;
+    let target = target(instance, spec, resolved.server)?;
     Ok(Opening {
         target,
         limits: spec.limits.clone(),
@@ -200,7 +230,11 @@ async fn prepare(
     })
 }
 
-fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenError> {
+fn target(
+    instance: &Instance,
+    spec: &ServerSpec,
+    resolved: ResolvedServer,
+) -> Result<Target, OpenError> {
     let failed = |error: Error| OpenError {
         error,
         exit: None,
@@ -218,7 +252,7 @@ fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenErr
             args,
             environment,
             directory,
-            engine: spec.shared.engine.get().map_err(failed)?,
+            engine: instance.facilities.engine.get().map_err(failed)?,
             guarded: spec.shared.guardian,
         }),
         ResolvedServer::Remote {
@@ -240,8 +274,8 @@ fn target(spec: &ServerSpec, resolved: ResolvedServer) -> Result<Target, OpenErr
             options.listen_backoff_cap = spec.limits.listen_max_delay;
             options.redirect_hops = spec.limits.max_redirects;
             Ok(Target::Remote {
-                client: spec
-                    .shared
+                client: instance
+                    .facilities
                     .http
                     .get(&spec.limits, &*spec.shared.environment)
                     .map_err(failed)?,

@@ -1,45 +1,46 @@
-//! [`Server`]: how others see a server and talk to its task.
+//! [`Server`]: how a source sees one of its servers and has it do things.
 
 use std::fmt;
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::seat::Seat;
+use super::activity::InUse;
+use super::instance::{Departure, Instance, Unstarted};
+use super::lease::{Lease, Tenant};
 use super::snapshot::Snapshot;
 use super::spec::ServerSpec;
-use super::task::{Command, Done, Task, Waiter};
+use super::task::{Command, Waiter};
 use crate::catalog::CatalogStore;
 use crate::config::Lazy;
 use crate::error::{Error, ErrorKind};
 use crate::event::{State, Status};
 
-/// Commands that may wait for the task; more wait to be sent.
-const COMMAND_QUEUE: usize = 64;
-
-/// The number of the next instance.
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-
-/// One instance of a server: what is started from one launch definition. Its seat holds it, and its tools hold the
-/// seat, so it outlives the source; closed, it only says so.
+/// A source's lease on an instance. Its seat holds it, and its tools hold the seat, so it outlives the source; closed, it
+/// only says so.
 pub(crate) struct Server {
-    /// Unique in this process: what an instance lists counts only while it has its seat.
-    id: u64,
     name: Arc<str>,
-    /// Replaced as a whole when a new configuration changes what needs no new process.
-    spec: RwLock<Arc<ServerSpec>>,
-    /// Cancelled when the source closes, and when another instance takes the seat.
-    closing: CancellationToken,
-    commands: mpsc::Sender<Command>,
-    snapshot: watch::Receiver<Snapshot>,
+    lease: Arc<Lease>,
+    instance: Arc<Instance>,
+    /// Cancelled when the source closes, and when another server takes the seat.
+    released: CancellationToken,
     catalog: Weak<CatalogStore>,
-    waiters: AtomicU64,
-    /// The number of the last connection of the instance before.
-    generation_before: u64,
+}
+
+/// An instance for a server: one that serves others already, or one that has to be started.
+pub(crate) struct Placed {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) unstarted: Option<Unstarted>,
+}
+
+/// A server that nobody can call yet: the source comes to know it first.
+pub(crate) struct Unlaunched {
+    server: Arc<Server>,
+    tenant: Arc<Tenant>,
+    unstarted: Option<Unstarted>,
 }
 
 impl fmt::Debug for Server {
@@ -51,42 +52,42 @@ impl fmt::Debug for Server {
     }
 }
 
+impl Placed {
+    /// An instance of the tenant's own.
+    pub(crate) fn alone(tenant: &Arc<Tenant>, generation: u64) -> Self {
+        let unstarted = Instance::prepare(&tenant.spec(), generation);
+        let instance = Arc::clone(unstarted.instance());
+        if tenant.spec().definition.enabled {
+            instance.join(tenant);
+        }
+        Self {
+            instance,
+            unstarted: Some(unstarted),
+        }
+    }
+}
+
 impl Server {
-    /// Makes an instance. Nothing runs yet. Its connections are numbered after `generation`, that of the instance
-    /// before.
-    pub(crate) fn prepare(
-        spec: Arc<ServerSpec>,
-        catalog: &Arc<CatalogStore>,
-        generation: u64,
-    ) -> Unstarted {
-        let status = match (spec.definition.enabled, spec.lazy) {
-            (false, _) => Status::Disabled,
-            (true, Lazy::Yes) => Status::Connected,
-            (true, Lazy::No | Lazy::List) => Status::Failed,
-        };
-        let (publisher, snapshot) = watch::channel(Snapshot::initial(status, generation));
-        let (commands, inbox) = mpsc::channel(COMMAND_QUEUE);
+    /// Makes the tenant of an instance a server of its source.
+    pub(crate) fn prepare(tenant: Arc<Tenant>, placed: Placed) -> Unlaunched {
+        let spec = tenant.spec();
         let server = Arc::new(Self {
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             name: Arc::clone(&spec.name),
-            closing: spec.shared.closing.child_token(),
-            spec: RwLock::new(spec),
-            commands,
-            snapshot,
-            catalog: Arc::downgrade(catalog),
-            waiters: AtomicU64::new(1),
-            generation_before: generation,
+            lease: Arc::clone(&tenant.lease),
+            instance: placed.instance,
+            released: spec.shared.closing.child_token(),
+            catalog: Arc::downgrade(tenant.catalog()),
         });
-        Unstarted {
+        Unlaunched {
             server,
-            catalog: Arc::clone(catalog),
-            inbox,
-            publisher,
+            tenant,
+            unstarted: placed.unstarted,
         }
     }
 
+    /// Unique in this process: what is listed for a server counts only while it has its seat.
     pub(crate) fn id(&self) -> u64 {
-        self.id
+        self.lease.id()
     }
 
     pub(super) fn name(&self) -> &Arc<str> {
@@ -94,36 +95,51 @@ impl Server {
     }
 
     pub(crate) fn spec(&self) -> Arc<ServerSpec> {
-        Arc::clone(&self.spec.read().unwrap_or_else(PoisonError::into_inner))
+        self.lease.spec()
     }
 
-    /// Has the instance go on with these settings, without a new connection.
+    /// Has the server go on with these settings, without a new connection.
     pub(crate) async fn adopt(&self, spec: Arc<ServerSpec>) -> Result<(), Error> {
-        *self.spec.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&spec);
+        let here = self.instance.tenants();
+        match here.iter().find(|tenant| tenant.lease.id() == self.id()) {
+            Some(tenant) => tenant.adopt(Arc::clone(&spec)),
+            None => self.lease.adopt(Arc::clone(&spec)),
+        }
         self.tell(|done| Command::Adopt(spec, done)).await
     }
 
-    /// Ends the instance beside whoever asks, and returns when it says that it is stopped: from then on it changes
-    /// nothing that can be seen, and another one may take its seat while its process ends.
+    /// Gives the instance up. One that nobody else uses ends beside whoever asks, and this returns when it says that it
+    /// is stopped: from then on it changes nothing that can be seen, and another one may take its seat while its process
+    /// ends.
     pub(crate) async fn retire(&self) {
-        self.closing.cancel();
+        self.released.cancel();
         if !self.spec().definition.enabled {
             return;
         }
-        let mut snapshot = self.snapshot.clone();
+        self.instance.leave(self.id(), Departure::Reconfigured);
+        if !self.instance.is_ending() {
+            return;
+        }
+        let mut snapshot = self.watch();
         // A task that has ended has said so, too.
         let _ = snapshot
             .wait_for(|now| now.closed && now.state == State::Stopped)
             .await;
     }
 
-    pub(super) fn closing(&self) -> &CancellationToken {
-        &self.closing
+    /// Whether the source gave it up.
+    pub(super) fn is_released(&self) -> bool {
+        self.released.is_cancelled()
     }
 
-    /// Whether the instance was told to end.
-    pub(super) fn is_retired(&self) -> bool {
-        self.closing.is_cancelled()
+    /// Cancelled when the source gives it up.
+    pub(super) fn released(&self) -> &CancellationToken {
+        &self.released
+    }
+
+    /// Whether nothing can be asked of it any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_released() || self.look(|now| now.closed)
     }
 
     /// Waits until the source closes.
@@ -132,10 +148,9 @@ impl Server {
         spec.shared.closing.cancelled().await;
     }
 
-    /// Whether the source closes, and not only this instance.
+    /// Whether the source closes, and not only this server.
     pub(super) fn is_source_closing(&self) -> bool {
-        let spec = self.spec.read().unwrap_or_else(PoisonError::into_inner);
-        spec.shared.closing.is_cancelled()
+        self.spec().shared.closing.is_cancelled()
     }
 
     pub(super) fn catalog(&self) -> Option<Arc<CatalogStore>> {
@@ -143,37 +158,72 @@ impl Server {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.snapshot.borrow().clone()
+        let now = self.instance.snapshot().borrow().clone();
+        match self.has_left() {
+            true => now.left(),
+            false => now,
+        }
     }
 
-    /// Looks at the snapshot without cloning it.
+    /// Looks at the snapshot of the instance without cloning it.
     pub(super) fn look<T>(&self, at: impl FnOnce(&Snapshot) -> T) -> T {
-        at(&self.snapshot.borrow())
+        at(&self.instance.snapshot().borrow())
     }
 
     pub(super) fn watch(&self) -> watch::Receiver<Snapshot> {
-        self.snapshot.clone()
+        self.instance.snapshot().clone()
     }
 
     /// The state and the status alone, without cloning the rest.
     pub(crate) fn standing(&self) -> (State, Status) {
-        let snapshot = self.snapshot.borrow();
-        (snapshot.state, snapshot.status)
+        match self.has_left() {
+            true => (State::Stopped, self.look(|now| now.status)),
+            false => self.look(|now| (now.state, now.status)),
+        }
+    }
+
+    /// Whether the instance goes on for others, without this server.
+    fn has_left(&self) -> bool {
+        self.is_released() && !self.instance.is_ending()
+    }
+
+    /// Waits until the instance goes on for others, without this server.
+    async fn left(&self) {
+        self.released.cancelled().await;
+        if self.instance.is_ending() {
+            // What happens to it is seen in its snapshot.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Whether it was closed because it was idle, and waits for its next call.
+    pub(crate) fn is_dormant(&self) -> bool {
+        self.look(|now| now.dormant)
+    }
+
+    /// A call begins. While it runs, the instance is not idle.
+    pub(super) fn in_use(&self) -> InUse<'_> {
+        self.instance.activity.begin()
+    }
+
+    /// Whether this tool is known not to be offered, by the server or by the source's choice of tools.
+    pub(super) fn lacks(&self, tool: &str) -> bool {
+        self.look(|now| now.lacks(tool)) || !self.lease.allows(tool)
     }
 
     /// Connects, unless that is done or under way, and waits for the outcome.
     pub(crate) async fn start(&self, cancel: &CancellationToken) -> Result<(), Error> {
-        self.ask(Command::Start, cancel.cancelled()).await
+        self.ask(Command::Start, cancel).await
     }
 
     /// Connects to list and disconnects, unless the list is known.
     pub(crate) async fn list_once(&self, cancel: &CancellationToken) -> Result<(), Error> {
-        self.ask(Command::ListOnce, cancel.cancelled()).await
+        self.ask(Command::ListOnce, cancel).await
     }
 
     /// Disconnects and connects again.
     pub(crate) async fn restart(&self, cancel: &CancellationToken) -> Result<(), Error> {
-        self.ask(Command::Restart, cancel.cancelled()).await
+        self.ask(Command::Restart, cancel).await
     }
 
     /// Connects for a call; whoever else waits for it shares the attempt. A call that goes away
@@ -186,9 +236,7 @@ impl Server {
     /// Disconnects and waits until nothing of the server is left.
     pub(crate) async fn stop(&self) -> Result<(), Error> {
         self.check_enabled()?;
-        let (done, answer) = oneshot::channel();
-        self.send(Command::Stop(done)).await?;
-        self.answered(answer).await
+        self.while_leased(self.instance.stop()).await
     }
 
     /// Fetches the list again and publishes what changed.
@@ -199,10 +247,11 @@ impl Server {
     /// Has secret commands run again that the connection of this generation was given. False when
     /// there are none. A newer connection has newer secrets already.
     pub(super) fn forget_secrets(&self, generation: u64) -> bool {
+        let serving = self.instance.serving();
         if self.look(|now| now.generation) != generation {
-            return self.spec().has_secret_commands();
+            return serving.has_secret_commands();
         }
-        self.spec().forget_secrets()
+        serving.forget_secrets()
     }
 
     /// Replaces the session of this generation, unless that is done already.
@@ -217,32 +266,30 @@ impl Server {
         if !spec.definition.enabled || spec.lazy == Lazy::Yes {
             return;
         }
-        let mut snapshot = self.snapshot.clone();
-        let begun = snapshot.wait_for(|now| now.closed || now.attempted);
-        // A task that has ended begins nothing.
-        let _ = begun.await;
+        self.reached(|now| now.closed || now.attempted).await;
     }
 
     /// Waits until the first attempt is over, however it ended.
     pub(crate) async fn settled(&self) {
-        let mut snapshot = self.snapshot.clone();
         // A stop ends an attempt, too.
-        let over = |now: &Snapshot| now.closed || (now.attempted && now.state != State::Starting);
-        // A task that has ended attempts nothing.
-        let _ = snapshot.wait_for(over).await;
+        self.reached(|now| now.closed || (now.attempted && now.state != State::Starting))
+            .await;
+    }
+
+    /// Waits until the snapshot is as wanted, or nothing will come of it.
+    async fn reached(&self, wanted: impl FnMut(&Snapshot) -> bool) {
+        let mut snapshot = self.watch();
+        tokio::select! {
+            biased;
+            // A task that has ended attempts nothing.
+            _ = snapshot.wait_for(wanted) => {}
+            () = self.released.cancelled() => {}
+        }
     }
 
     /// Whether this instance was connected, now or at some time.
     pub(crate) fn was_connected(&self) -> bool {
-        self.look(|now| self.connected_before(now))
-    }
-
-    fn connected_before(&self, now: &Snapshot) -> bool {
-        now.generation > self.generation_before
-    }
-
-    pub(super) fn generation_before(&self) -> u64 {
-        self.generation_before
+        self.look(|now| now.generation > self.instance.generation_before())
     }
 
     /// Waits until the server is in one of these states.
@@ -254,11 +301,19 @@ impl Server {
         if !states.contains(&State::Stopped) {
             self.check_enabled()?;
         }
-        let mut snapshot = self.snapshot.clone();
-        let reached = snapshot.wait_for(|snapshot| states.contains(&snapshot.state));
+        let mut snapshot = self.watch();
+        let reached = async {
+            tokio::select! {
+                biased;
+                reached = snapshot.wait_for(|now| states.contains(&now.state)) => {
+                    reached.ok().map(|now| now.state)
+                }
+                () = self.left() => None,
+            }
+        };
         match tokio::time::timeout(timeout, reached).await {
-            Ok(Ok(snapshot)) => Ok(snapshot.state),
-            Ok(Err(_)) => Err(self.closed()),
+            Ok(Some(state)) => Ok(state),
+            Ok(None) => Err(self.closed()),
             Err(_) => {
                 let names: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
                 let message = format!(
@@ -272,58 +327,31 @@ impl Server {
         }
     }
 
-    /// Sends a command whose waiter may go away: then the task is told, so that an attempt that
-    /// nobody waits for any more ends.
     async fn ask(
         &self,
         command: fn(Waiter) -> Command,
-        cancelled: impl Future<Output = ()>,
+        cancel: &CancellationToken,
     ) -> Result<(), Error> {
         self.check_enabled()?;
-        let id = self.waiters.fetch_add(1, Ordering::Relaxed);
-        let (done, answer) = oneshot::channel();
-        self.send(command(Waiter { id, done })).await?;
-        let mut guard = Abandon {
-            server: self,
-            id: Some(id),
-        };
-        tokio::select! {
-            biased;
-            result = self.answered(answer) => {
-                guard.id = None;
-                result.and_then(|done| done)
-            }
-            () = cancelled => {
-                guard.id = None;
-                // Told before this returns, so that the caller sees no attempt after its cancel.
-                self.send(Command::Abandon(id)).await?;
-                let error = Error::new(ErrorKind::Cancelled, "cancelled by the caller");
-                Err(error.of_server(&self.name))
-            }
-        }
+        self.while_leased(self.instance.ask(command, cancel.cancelled()))
+            .await
     }
 
-    async fn tell(&self, command: impl FnOnce(Done) -> Command) -> Result<(), Error> {
+    async fn tell(&self, command: impl FnOnce(super::task::Done) -> Command) -> Result<(), Error> {
         self.check_enabled()?;
-        let (done, answer) = oneshot::channel();
-        self.send(command(done)).await?;
-        self.answered(answer).await?
+        self.while_leased(self.instance.tell(command)).await
     }
 
-    /// The answer to a command. A command that was sent while the task ended is never read, and never dropped either: this
-    /// handle itself keeps the queue alive that holds it. So the end of the task is an answer, too.
-    async fn answered<T>(&self, mut answer: oneshot::Receiver<T>) -> Result<T, Error> {
-        let mut snapshot = self.snapshot.clone();
-        let task_ended = async { while snapshot.changed().await.is_ok() {} };
+    /// Waits for the instance as long as this source uses it.
+    async fn while_leased(
+        &self,
+        work: impl Future<Output = Result<(), Error>>,
+    ) -> Result<(), Error> {
         tokio::select! {
             biased;
-            answer = &mut answer => answer.map_err(|_| self.closed()),
-            () = task_ended => answer.try_recv().map_err(|_| self.closed()),
+            result = work => result,
+            () = self.released.cancelled() => Err(self.closed()),
         }
-    }
-
-    async fn send(&self, command: Command) -> Result<(), Error> {
-        self.commands.send(command).await.map_err(|_| self.closed())
     }
 
     fn check_enabled(&self) -> Result<(), Error> {
@@ -334,53 +362,52 @@ impl Server {
         Err(error.of_server(&self.name))
     }
 
-    pub(super) fn closed(&self) -> Error {
-        let message = match self.is_source_closing() {
-            true => "the source was closed",
-            false => "a new configuration removed the server, or changed how it is started",
+    fn closed(&self) -> Error {
+        let why = match self.is_source_closing() {
+            true => Departure::SourceClosed,
+            false => Departure::Reconfigured,
         };
-        Error::new(ErrorKind::Closed, message).of_server(&self.name)
+        why.error(&self.name)
     }
 }
 
-/// An instance whose task does not run yet: the seat and the catalog come to know it first.
-pub(crate) struct Unstarted {
-    server: Arc<Server>,
-    catalog: Arc<CatalogStore>,
-    inbox: mpsc::Receiver<Command>,
-    publisher: watch::Sender<Snapshot>,
-}
-
-impl Unstarted {
+impl Unlaunched {
     pub(crate) fn server(&self) -> &Arc<Server> {
         &self.server
     }
 
-    /// Starts the instance's task. Nothing is connected yet; a lazy server's tools are known when this returns.
-    pub(crate) async fn launch(self, seat: &Arc<Seat>) {
-        let spec = self.server.spec();
-        if spec.definition.enabled {
-            let users = (self.server, Arc::clone(seat), self.catalog);
-            let mut task = Task::new(users, self.inbox, self.publisher);
-            if spec.lazy == Lazy::Yes {
-                task.offer_unstarted().await;
-            }
-            spec.shared.tasks.spawn(task.run());
+    /// Begins the server. Nothing is connected by that; tools that are known are in the catalog when this returns.
+    pub(crate) async fn launch(self) {
+        let Self {
+            server,
+            tenant,
+            unstarted,
+        } = self;
+        let spec = server.spec();
+        if !spec.definition.enabled {
+            return;
+        }
+        // Before anything runs: it is this that ends what runs, when the source closes.
+        spec.shared.tasks.spawn(keep(Arc::clone(&server)));
+        match unstarted {
+            Some(unstarted) => unstarted.launch().await,
+            // Whether it has ended meanwhile is seen by whoever uses it.
+            None => drop(server.tell(|done| Command::Welcome(tenant, done)).await),
         }
     }
 }
 
-/// Tells the task that a waiter has gone, when its future is dropped.
-struct Abandon<'a> {
-    server: &'a Server,
-    id: Option<u64>,
-}
-
-impl Drop for Abandon<'_> {
-    fn drop(&mut self) {
-        if let Some(id) = self.id.take() {
-            // A full queue only means that the attempt runs to its end.
-            let _ = self.server.commands.try_send(Command::Abandon(id));
-        }
+/// Gives the instance up when its source closes or releases the server, and waits for the end of one that nobody else
+/// uses.
+async fn keep(server: Arc<Server>) {
+    server.released.cancelled().await;
+    let why = match server.is_source_closing() {
+        true => Departure::SourceClosed,
+        false => Departure::Reconfigured,
+    };
+    let Server { instance, .. } = &*server;
+    instance.leave(server.id(), why);
+    if instance.is_ending() {
+        instance.ended(&server.spec().shared.overdue).await;
     }
 }

@@ -61,7 +61,7 @@ impl Backend for Seat {
             let unsent = result.metadata.error.as_ref().is_some_and(|error| {
                 error.kind == FailureKind::Closed && error.executed == Executed::No
             });
-            if !unsent || !server.is_retired() {
+            if !unsent || !server.is_released() {
                 return result;
             }
             let cancel = context.cancel.clone().unwrap_or_default();

@@ -17,13 +17,15 @@ pub(crate) struct Snapshot {
     /// What calls are sent on. Only a running server has one.
     pub(crate) connection: Option<Arc<Connection>>,
     /// The tools' own names as they were listed last; nothing before that.
-    pub(crate) offered: Option<Arc<HashSet<Arc<str>>>>,
+    pub(crate) listed: Option<Arc<HashSet<Arc<str>>>>,
     /// Why the newest attempt failed, or why the connection was lost.
     pub(crate) last_error: Option<Error>,
     /// Whether an attempt runs or will be made by itself: a call may wait for it.
     pub(crate) attempt_expected: bool,
     /// Whether an attempt was ever begun.
     pub(crate) attempted: bool,
+    /// Whether it was disconnected because it was idle: the next call connects it.
+    pub(crate) dormant: bool,
     /// How often the server was connected again.
     pub(crate) restarts: u32,
     /// Whether the instance is closed, or closing.
@@ -38,12 +40,24 @@ impl Snapshot {
             status,
             generation,
             connection: None,
-            offered: None,
+            listed: None,
             last_error: None,
             attempt_expected: false,
             attempted: false,
+            dormant: false,
             restarts: 0,
             closed: false,
+        }
+    }
+
+    /// As whoever gave the server up sees it while it goes on for others.
+    pub(super) fn left(self) -> Self {
+        Self {
+            state: State::Stopped,
+            connection: None,
+            attempt_expected: false,
+            closed: true,
+            ..self
         }
     }
 
@@ -54,10 +68,10 @@ impl Snapshot {
             .filter(|connection| !connection.is_dropped())
     }
 
-    /// Whether the server is known not to offer this tool.
+    /// Whether the server is known not to have this tool.
     pub(crate) fn lacks(&self, tool: &str) -> bool {
-        self.offered
+        self.listed
             .as_ref()
-            .is_some_and(|offered| !offered.contains(tool))
+            .is_some_and(|listed| !listed.contains(tool))
     }
 }

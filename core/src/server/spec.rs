@@ -1,28 +1,22 @@
 //! What a server's task works from.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use mcp_resident_process::Engine;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::facilities::Facilities;
 use super::spill::Spill;
-use super::startup_gates::StartupGates;
 use crate::catalog::ListingCache;
 use crate::config::{
-    Environment, EnvironmentProvider, ExpandMode, Lazy, Limits, SecretCommands, ServerDefinition,
-    fingerprint,
+    EnvironmentProvider, ExpandMode, Lazy, Limits, SecretCommands, ServerDefinition, fingerprint,
 };
-use crate::error::{Error, ErrorKind};
 use crate::event::EventLog;
 use crate::protocol::{ClientIdentity, WaitFor};
-use crate::transport::http::HttpClient;
 
 /// What all servers of a source share.
 pub(crate) struct Shared {
@@ -44,16 +38,14 @@ pub(crate) struct Shared {
     pub(crate) validate_arguments: bool,
     /// Whether a call makes a lost connection anew, and not only a lazy server's.
     pub(crate) calls_reconnect: bool,
-    /// Where connects to one address wait for each other.
-    pub(crate) startup_gates: Option<StartupGates>,
     /// Cancelled by close: ends attempts and waits at once.
     pub(crate) closing: CancellationToken,
     /// Cancelled when a close takes too long: what is left is let go, and so killed.
     pub(crate) overdue: CancellationToken,
-    /// Everything that runs for the source; a close waits for it.
+    /// What runs for the source itself, and what waits for its instances to end; a close waits for it.
     pub(crate) tasks: TaskTracker,
-    pub(crate) engine: EngineCell,
-    pub(crate) http: HttpCell,
+    /// What its instances run with, which may be more than its own.
+    pub(crate) facilities: Arc<Facilities>,
 }
 
 impl Shared {
@@ -69,8 +61,7 @@ impl Shared {
 
     /// Lets go of what has threads, sockets or tasks of its own, once no task of the source is left.
     pub(crate) fn release(&self) {
-        self.engine.release();
-        self.http.release();
+        self.facilities.leave();
         self.events.end();
         self.runtime.release();
     }
@@ -104,30 +95,6 @@ impl fmt::Debug for Shared {
             .debug_struct("Shared")
             .field("base_dir", &self.base_dir)
             .finish_non_exhaustive()
-    }
-}
-
-/// The process engine, started when the first process is, and let go at close.
-#[derive(Default)]
-pub(crate) struct EngineCell(Mutex<Option<Arc<Engine>>>);
-
-impl EngineCell {
-    pub(crate) fn get(&self) -> Result<Arc<Engine>, Error> {
-        let mut engine = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(engine) = &*engine {
-            return Ok(Arc::clone(engine));
-        }
-        let started = Engine::shared().map_err(|error| {
-            Error::new(
-                ErrorKind::Spawn,
-                format!("cannot prepare to start processes: {error}"),
-            )
-        })?;
-        Ok(Arc::clone(engine.insert(started)))
-    }
-
-    pub(crate) fn release(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
@@ -185,61 +152,5 @@ impl ServerSpec {
 
     pub(crate) fn has_secret_commands(&self) -> bool {
         self.shared.secret_commands.is_some() && self.definition.secret_commands().next().is_some()
-    }
-}
-
-/// The pooled clients of the remote servers, one for each connect timeout: a client has only one, and
-/// each reads the system's certificates. Made when they are first needed.
-#[derive(Default)]
-pub(crate) struct HttpCell(Mutex<HashMap<Duration, HttpClient>>);
-
-impl HttpCell {
-    pub(crate) fn get(
-        &self,
-        limits: &Limits,
-        environment: &dyn EnvironmentProvider,
-    ) -> Result<HttpClient, Error> {
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = clients.get(&limits.connect) {
-            return Ok(client.clone());
-        }
-        let made = HttpClient::new(&Environment::read(environment), limits.connect)
-            .map_err(|error| Error::new(ErrorKind::Connect, error.to_string()))?;
-        Ok(clients.entry(limits.connect).or_insert(made).clone())
-    }
-
-    /// Ends what reads in the background and lets go of the idle sockets.
-    pub(crate) fn release(&self) {
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, client) in clients.drain() {
-            client.end();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::HostEnvironment;
-
-    #[tokio::test]
-    async fn each_connect_timeout_has_a_client_of_its_own() {
-        let cell = HttpCell::default();
-        let [short, long] = [1, 2].map(|seconds| Limits {
-            connect: Duration::from_secs(seconds),
-            ..Limits::default()
-        });
-        for limits in [&short, &long, &short] {
-            cell.get(limits, &HostEnvironment).unwrap();
-        }
-        let timeouts = |cell: &HttpCell| {
-            let clients = cell.0.lock().unwrap();
-            let mut timeouts: Vec<Duration> = clients.keys().copied().collect();
-            timeouts.sort();
-            timeouts
-        };
-        assert_eq!(timeouts(&cell), [short.connect, long.connect]);
-        cell.release();
-        assert!(timeouts(&cell).is_empty());
     }
 }

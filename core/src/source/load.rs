@@ -18,7 +18,7 @@ use crate::config::{ConfigInput, Lazy, ParseOptions, ParsedConfig, SecretCommand
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventLog, FileLog};
 use crate::protocol::ClientIdentity;
-use crate::server::{EngineCell, HttpCell, RuntimeCell, Server, Shared, Spill, StartupGates};
+use crate::server::{Facilities, RuntimeCell, Server, Shared, Spill};
 
 /// How long servers may take to end when a load is cancelled; then they are killed.
 const CANCELLED_CLOSE: Duration = Duration::from_millis(500);
@@ -115,6 +115,10 @@ fn shared(options: &LoadOptions) -> Result<Arc<Shared>, Error> {
         let message = format!("the log cannot be begun: {error}");
         Error::new(ErrorKind::Internal, message)
     })?;
+    let facilities = Facilities::new(options.purpose == Purpose::Session);
+    if let Some(most) = options.max_processes {
+        facilities.processes.allow(most);
+    }
     Ok(Arc::new(Shared {
         events: EventLog::new(Policy::of(options).limits.max_events, file),
         runtime: RuntimeCell::current(),
@@ -135,12 +139,10 @@ fn shared(options: &LoadOptions) -> Result<Arc<Shared>, Error> {
         replay_repeatable_calls: options.replay_repeatable_calls,
         validate_arguments: options.validate_arguments,
         calls_reconnect: options.purpose == Purpose::Session,
-        startup_gates: (options.purpose == Purpose::Session).then(StartupGates::default),
         closing: CancellationToken::new(),
         overdue: CancellationToken::new(),
         tasks: TaskTracker::new(),
-        engine: EngineCell::default(),
-        http: HttpCell::default(),
+        facilities: facilities.enter(),
     }))
 }
 
@@ -151,7 +153,7 @@ pub(super) async fn settle(shared: &Arc<Shared>, servers: Vec<Arc<Server>>, wait
         .into_iter()
         .filter(|server| {
             let spec = server.spec();
-            spec.definition.enabled && spec.lazy != Lazy::Yes
+            spec.definition.enabled && spec.lazy != Lazy::Yes && !server.is_dormant()
         })
         .collect();
     let mut attempts: FuturesUnordered<_> = started

@@ -79,6 +79,9 @@ pub struct LoadOptions {
     pub spill_dir: Option<PathBuf>,
     /// Whether a host that is killed takes its servers with it. On unless this says no.
     pub guardian: Option<bool>,
+    /// How many server processes may run at once. One more takes the place of the one that was not called for longest,
+    /// whose next call starts it again. Unset: as many as there are servers.
+    pub max_processes: Option<usize>,
     /// Sends a call again that was running when the connection was lost, when its tool says that
     /// this does no harm (`readOnlyHint`, `idempotentHint`).
     pub replay_repeatable_calls: bool,

@@ -10,6 +10,7 @@
 //! | `baseDir`, `cacheDir`, `spillDir`, `logDir` | path |
 //! | `environment` | object of texts |
 //! | `secretCommands` | `true`: values that begin with `!` are run |
+//! | `maxProcesses` | count, at least 1 |
 //! | `limits` | object of the keys of SPEC's table of limits |
 //! | `clientInfo` | `{"name": text, "version": text}` |
 //!
@@ -27,7 +28,7 @@ use crate::config::{AutoRestart, ExpandMode, FixedEnvironment, LimitOverrides};
 use crate::error::{Error, ErrorKind};
 use crate::server::ShellCommandRunner;
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "autoRestart",
     "baseDir",
     "cacheDir",
@@ -39,6 +40,7 @@ const KEYS: [&str; 17] = [
     "limits",
     "liveToolList",
     "logDir",
+    "maxProcesses",
     "replayRepeatableCalls",
     "resident",
     "secretCommands",
@@ -128,6 +130,7 @@ fn set(
             let runner = switch(value)?.then(|| Arc::new(ShellCommandRunner) as Arc<_>);
             options.secret_commands = runner;
         }
+        "maxProcesses" => options.max_processes = Some(at_least_one(value)?),
         "limits" => options.limits = limits(value, &options.limits)?,
         "clientInfo" => options.client_info = Some(client_info(value)?),
         _ => {
@@ -175,6 +178,13 @@ pub(crate) fn count(value: &Value) -> Option<u64> {
         )]
         whole.then_some(number as u64)
     })
+}
+
+fn at_least_one(value: &Value) -> Result<usize, Expected> {
+    let amount = count(value).and_then(|amount| usize::try_from(amount).ok());
+    amount
+        .filter(|amount| *amount > 0)
+        .ok_or_else(|| "must be a whole number, at least 1".to_owned())
 }
 
 fn auto_restart(value: &Value) -> Result<AutoRestart, Expected> {
@@ -277,7 +287,7 @@ mod tests {
         let options = options(
             r#"{"autoRestart": {"maxRetries": 2.0, "backoffMs": 10}, "liveToolList": true, "resident": true,
                 "guardian": false, "replayRepeatableCalls": true, "validateArguments": true, "defaultInheritEnv": ["A"], "expand": "all",
-                "wait": 250, "baseDir": "/b", "cacheDir": "/c", "environment": {"A": "1"}, "secretCommands": true,
+                "wait": 250, "baseDir": "/b", "cacheDir": "/c", "maxProcesses": 3, "environment": {"A": "1"}, "secretCommands": true,
                 "limits": {"maxTools": 7}, "clientInfo": {"name": "n", "version": "v"}}"#,
         )
         .unwrap();
@@ -300,6 +310,7 @@ mod tests {
         assert_eq!(variables, [("A".into(), "1".into())]);
         assert!(options.secret_commands.is_some());
         assert_eq!(options.limits.max_tools, Some(7));
+        assert_eq!(options.max_processes, Some(3));
         assert_eq!(options.client_info.unwrap().version, "v");
     }
 
@@ -339,6 +350,10 @@ mod tests {
             (
                 r#"{"limits": {"maxTools": "many"}}"#,
                 "a whole number for `maxTools`",
+            ),
+            (
+                r#"{"maxProcesses": 0}"#,
+                "must be a whole number, at least 1",
             ),
             (r#"{"clientInfo": {"name": "n"}}"#, "`name` and `version`"),
         ] {

@@ -14,7 +14,7 @@ use crate::catalog::CatalogStore;
 use crate::config::{ConfigProblem, Lazy, ParsedConfig, ServerEntry};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Status};
-use crate::server::{Seat, Server, ServerSpec, Shared};
+use crate::server::{Lease, Placed, Seat, Server, ServerSpec, Shared, Tenant};
 
 /// What a new configuration changed, as names of servers in the order of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -166,7 +166,7 @@ impl Roster {
         )
         .await;
 
-        let mut unstarted = Vec::new();
+        let mut unlaunched = Vec::new();
         let mut fresh = Vec::new();
         let mut adopted = Vec::new();
         let entries: Vec<Entry> = names
@@ -188,10 +188,14 @@ impl Roster {
                             .as_ref()
                             .map_or(0, |old| old.server.snapshot().generation);
                         let seat = old.map_or_else(Seat::vacant, |old| old.seat);
-                        let new = Server::prepare(spec, &self.catalog, generation);
+                        let lease = Lease::new(spec);
+                        let tenant =
+                            Tenant::new(lease, Arc::clone(&seat), Arc::clone(&self.catalog));
+                        let placed = Placed::alone(&tenant, generation);
+                        let new = Server::prepare(tenant, placed);
                         let server = Arc::clone(new.server());
                         fresh.push(Arc::clone(&server));
-                        unstarted.push((new, Arc::clone(&seat)));
+                        unlaunched.push((new, Arc::clone(&seat)));
                         Ok(Place { seat, server })
                     }
                 };
@@ -205,9 +209,9 @@ impl Roster {
         for place in removed {
             place.seat.give_to(None);
         }
-        join_all(unstarted.into_iter().map(|(new, seat)| async move {
+        join_all(unlaunched.into_iter().map(|(new, seat)| async move {
             let server = Arc::clone(new.server());
-            new.launch(&seat).await;
+            new.launch().await;
             seat.give_to(Some(server));
         }))
         .await;

@@ -65,7 +65,7 @@ impl Call<'_> {
             RequestError::Closed { .. } => {
                 // One that was not sent may go to the instance that comes next.
                 if self.server.is_source_closing()
-                    || (executed == Executed::No && self.server.look(|now| now.closed))
+                    || (executed == Executed::No && self.server.is_over())
                 {
                     return closed(executed);
                 }

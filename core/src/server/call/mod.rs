@@ -74,6 +74,7 @@ impl<'a> Call<'a> {
 
     /// Runs the call to its end, whatever that is.
     pub(super) async fn result(&self, arguments: RawJson) -> ToolResult {
+        let _in_use = self.server.in_use();
         let done = match self.checked(arguments) {
             Ok(arguments) => self.run(&arguments).await,
             Err(error) => Err(error),
@@ -121,6 +122,7 @@ impl<'a> Call<'a> {
             let options = RequestOptions {
                 deadlines: self.deadlines,
                 cancel: self.context.cancel.as_ref(),
+                ended: Some(self.server.released()),
                 progress: self.context.progress.is_some().then_some(&mut tell as _),
             };
             let name = self.tool.server_tool();
@@ -150,7 +152,7 @@ impl<'a> Call<'a> {
                 // connection by then, looking for one says why.
                 RequestError::Dropped { sent: false, .. }
                 | RequestError::Closed { sent: false }
-                    if lost.is_none() && !self.server.look(|now| now.closed) =>
+                    if lost.is_none() && !self.server.is_over() =>
                 {
                     self.leave_behind(&connection, waiting_since).await?;
                 }

@@ -17,7 +17,7 @@ impl Call<'_> {
     pub(super) async fn ready(&self, since: Instant) -> Result<Arc<Connection>, CallError> {
         let connection = self.connection(since).await?;
         let name = self.tool.server_tool();
-        if self.server.look(|now| now.lacks(name)) {
+        if self.server.lacks(name) {
             return Err(CallError::new(
                 FailureKind::Withdrawn,
                 Executed::No,
@@ -33,6 +33,9 @@ impl Call<'_> {
         &self,
         since: Instant,
     ) -> Result<Arc<Connection>, CallError> {
+        if self.server.is_released() {
+            return Err(closed(Executed::No));
+        }
         if let Some(connection) = self.server.look(|now| now.usable().cloned()) {
             return Ok(connection);
         }
@@ -77,10 +80,11 @@ impl Call<'_> {
         }
     }
 
-    /// Whether a call may start the server. One that the host stopped stays so, unless it is lazy.
+    /// Whether a call may start the server. One that the host stopped stays so, unless it is lazy or others use it too.
     fn may_connect(&self) -> bool {
-        let was_stopped = || self.server.look(|now| now.state == State::Stopped);
-        self.spec.lazy != Lazy::No || (self.spec.shared.calls_reconnect && !was_stopped())
+        let (state, dormant) = self.server.look(|now| (now.state, now.dormant));
+        let reconnects = self.spec.shared.calls_reconnect && state != State::Stopped;
+        self.spec.lazy != Lazy::No || dormant || reconnects
     }
 
     pub(super) fn may_repeat(&self) -> bool {
@@ -147,6 +151,7 @@ impl Call<'_> {
                 Executed::No,
                 "cancelled by the caller",
             )),
+            () = self.server.released().cancelled() => Err(closed(Executed::No)),
             result = tokio::time::timeout_at(since + idle, work) => result.unwrap_or_else(|_| {
                 let message = format!("{what} within {} ms", idle.as_millis());
                 Err(CallError::new(FailureKind::Timeout, Executed::No, message))

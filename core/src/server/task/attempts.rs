@@ -34,16 +34,17 @@ impl Task {
     pub(super) fn begin_attempt(&mut self, purpose: Purpose, waiters: Vec<Waiter>, cause: &str) {
         self.retry_at = None;
         self.generation += 1;
-        let cancel = self.server.closing().child_token();
-        let is_first = self.generation == self.server.generation_before() + 1;
+        let cancel = self.instance.closing().child_token();
+        let is_first = self.generation == self.instance.generation_before() + 1;
         let work = attempt::connect(
+            Arc::clone(&self.instance),
             Arc::clone(&self.spec),
             self.generation,
             is_first,
             Arc::clone(&self.slot),
             cancel.clone(),
         );
-        let task = self.spec.shared.tasks.spawn(work);
+        let task = self.instance.tasks.spawn(work);
         let generation = self.generation;
         self.attempt = Some(Attempt {
             purpose,
@@ -107,6 +108,7 @@ impl Task {
                 }
             } else {
                 self.transition_with(State::Running, "connected and listed", serve);
+                self.instance.facilities.processes.look_again();
             }
         }
         for waiter in attempt.waiters {
@@ -142,8 +144,7 @@ impl Task {
             return;
         };
         // With the number of the connection: a newer one may be on its way already.
-        self.spec.shared.events.push(
-            &self.spec.name,
+        self.event_of(
             current.connection.generation(),
             EventKind::Dropped {
                 reason: reason.to_string(),
@@ -223,11 +224,15 @@ impl Task {
         if let Some(current) = self.current.take() {
             self.discard(current.connection);
         }
-        self.transition(State::Stopped, "stopped by the host");
+        // Others who use it did not want that: their next call connects it again.
+        let dormant = self.instance.is_shared();
+        self.transition_with(State::Stopped, "stopped by the host", |snapshot| {
+            snapshot.dormant = dormant;
+        });
         // Not for the slot: whoever starts the server again meanwhile has that for as long as it runs.
         let ended = self.ended();
-        let closing = self.server.closing().clone();
-        self.spec.shared.tasks.spawn(async move {
+        let closing = self.instance.closing().clone();
+        self.instance.tasks.spawn(async move {
             tokio::select! {
                 () = closing.cancelled() => {}
                 () = ended => {}

@@ -8,16 +8,17 @@ use super::{Attempt, Command, Task, Waiter, answer};
 use crate::connection::Connection;
 use crate::event::{EventKind, State};
 use crate::server::attempt;
+use crate::server::instance::Instance;
 use crate::server::spec::ServerSpec;
 
 impl Task {
     /// Ends a connection beside the loop. Its calls fail at once.
     pub(super) fn discard(&mut self, connection: Arc<Connection>) {
         connection.refuse_calls();
-        let spec = Arc::clone(&self.spec);
+        let (instance, spec) = (Arc::clone(&self.instance), Arc::clone(&self.spec));
         let ended = self.begin_ending();
-        self.spec.shared.tasks.spawn(async move {
-            close(&connection, &spec).await;
+        self.instance.tasks.spawn(async move {
+            close(&connection, &instance, &spec).await;
             drop(ended);
         });
     }
@@ -44,11 +45,12 @@ impl Task {
     /// its place until nothing of it is left. Returns those who waited for it.
     pub(super) fn give_up(&mut self, attempt: Attempt) -> Vec<Waiter> {
         attempt.cancel.cancel();
-        let (task, spec) = (attempt.task, Arc::clone(&self.spec));
+        let (instance, spec) = (Arc::clone(&self.instance), Arc::clone(&self.spec));
+        let task = attempt.task;
         let ended = self.begin_ending();
-        self.spec.shared.tasks.spawn(async move {
+        self.instance.tasks.spawn(async move {
             if let Ok(Ok(connected)) = task.await {
-                close(&connected.connection, &spec).await;
+                close(&connected.connection, &instance, &spec).await;
             }
             drop(ended);
         });
@@ -57,20 +59,20 @@ impl Task {
 
     /// Ends a connection beside the loop when its last call has ended.
     pub(super) fn retire(&self, connection: Arc<Connection>) {
-        let spec = Arc::clone(&self.spec);
-        let closing = self.server.closing().clone();
-        self.spec.shared.tasks.spawn(async move {
+        let (instance, spec) = (Arc::clone(&self.instance), Arc::clone(&self.spec));
+        let closing = self.instance.closing().clone();
+        self.instance.tasks.spawn(async move {
             tokio::select! {
                 () = closing.cancelled() => {}
                 () = connection.drained() => {}
                 () = tokio::time::sleep(spec.limits.call_total) => {}
             }
-            close(&connection, &spec).await;
+            close(&connection, &instance, &spec).await;
         });
     }
 
     pub(super) async fn shut_down(mut self) {
-        let error = self.server.closed();
+        let error = self.instance.closed();
         self.snapshot.send_modify(|snapshot| {
             snapshot.closed = true;
             snapshot.connection = None;
@@ -100,11 +102,11 @@ impl Task {
                 answer(waiter.done, Err(error.clone()));
             }
             if let Ok(Ok(connected)) = attempt.task.await {
-                close(&connected.connection, &self.spec).await;
+                close(&connected.connection, &self.instance, &self.spec).await;
             }
         }
         if let Some(current) = current {
-            close(&current.connection, &self.spec).await;
+            close(&current.connection, &self.instance, &self.spec).await;
         }
         // Whoever asked just before the end gets an answer, too.
         self.commands.close();
@@ -116,35 +118,36 @@ impl Task {
                 | Command::Restart(waiter) => answer(waiter.done, Err(error.clone())),
                 Command::Refresh(done)
                 | Command::ReplaceSession { done, .. }
-                | Command::Adopt(_, done) => {
+                | Command::Adopt(_, done)
+                | Command::Welcome(_, done) => {
                     answer(done, Err(error.clone()));
                 }
                 Command::Stop(done) => {
                     let _ = done.send(());
                 }
-                Command::Abandon(_) => {}
+                Command::Abandon(_) | Command::MakeRoom => {}
             }
         }
     }
 }
 
-async fn close(connection: &Connection, spec: &ServerSpec) {
-    let closed = attempt::end(connection, spec).await;
+async fn close(connection: &Connection, instance: &Instance, spec: &ServerSpec) {
+    let closed = attempt::end(connection, instance, spec).await;
     let (exit, ending, escaped) = match closed {
         Some(closed) => (closed.exit, Some(closed.ending), closed.escaped),
         None => (None, None, Vec::new()),
     };
-    let log = &spec.shared.events;
+    let audience = &instance.audience;
     if !escaped.is_empty() {
         let message = format!("processes that left its group were not ended: {escaped:?}");
-        log.push(
+        audience.push(
             &spec.name,
             connection.generation(),
             EventKind::Note { message },
         );
     }
     let killed = ending == Some(mcp_resident_process::Ending::Killed);
-    log.push(
+    audience.push(
         &spec.name,
         connection.generation(),
         EventKind::Closed { exit, killed },

@@ -1,18 +1,16 @@
 //! The server's list: fetched again, published, remembered.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use super::{Done, Listed, Purpose, Refresh, Task, Waiter, answer};
-use crate::catalog::Changes;
 use crate::config::Lazy;
 use crate::connection::Connection;
-use crate::event::EventKind;
+use crate::event::{EventKind, State};
 use crate::server::attempt::{self, ListFailed};
-use crate::server::placeholder;
+use crate::server::lease::Tenant;
 use crate::tool::{Diagnostic, ToolDefinition, read_listing};
 
 impl Task {
@@ -87,73 +85,28 @@ impl Task {
         }
     }
 
-    /// Puts a list in the place of the old one, filtered, and says what changed. Returns whether
-    /// anything did.
+    /// Puts a list in the place of the old one for all who use the instance. Returns whether anything changed for one of
+    /// them.
     pub(super) fn publish_tools(
         &mut self,
         tools: Vec<ToolDefinition>,
         diagnostics: Vec<Diagnostic>,
         generation: u64,
     ) -> bool {
-        let event = |kind| {
-            self.spec
-                .shared
-                .events
-                .push(&self.spec.name, generation, kind)
-        };
         for Diagnostic { tool, reason } in diagnostics {
-            event(EventKind::ToolDiagnostic { tool, reason });
+            self.event_of(generation, EventKind::ToolDiagnostic { tool, reason });
         }
-        if !std::mem::replace(&mut self.unknown_filter_names_reported, true) {
-            self.report_unknown_filter_names(&tools);
-        }
-        let filter = &self.spec.definition.tools;
-        let offered: Vec<_> = tools
-            .iter()
-            .filter(|tool| !self.spec.filtered || filter.allows(&tool.name))
-            .cloned()
-            .collect();
-        self.listed = Some(tools);
-        let names = offered.iter().map(|tool| Arc::clone(&tool.name)).collect();
-        // Before the catalog: a tool that is found there is never refused as one that is gone.
+        let names = tools.iter().map(|tool| Arc::clone(&tool.name)).collect();
+        // Before the catalogs: a tool that is found there is never refused as one that is gone.
         self.snapshot
-            .send_modify(|snapshot| snapshot.offered = Some(Arc::new(names)));
-        let changes = self.catalog.replace(
-            &self.spec.name,
-            self.server.id(),
-            offered,
-            self.seat.clone(),
-        );
-        let changed = !changes.is_empty();
-        if changed {
-            let Changes {
-                added,
-                removed,
-                changed,
-            } = changes;
-            event(EventKind::ToolsChanged {
-                added,
-                removed,
-                changed,
-            });
-        }
+            .send_modify(|snapshot| snapshot.listed = Some(Arc::new(names)));
+        let tenants = self.instance.tenants();
+        let changed = tenants
+            .iter()
+            .map(|tenant| tenant.offer(&tools, generation));
+        let changed = changed.fold(false, |any, changed| any | changed);
+        self.listed = Some(tools);
         changed
-    }
-
-    pub(super) fn report_unknown_filter_names(&self, tools: &[ToolDefinition]) {
-        let known: HashSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
-        let filter = &self.spec.definition.tools;
-        let unknown: Vec<&str> = filter
-            .names()
-            .filter(|name| !known.contains(name))
-            .collect();
-        if !unknown.is_empty() {
-            let message = format!(
-                "`tools` names what the server does not list: {}",
-                unknown.join(", ")
-            );
-            self.event(EventKind::Note { message });
-        }
     }
 
     /// Keeps the list for the next load of a lazy server.
@@ -178,12 +131,12 @@ impl Task {
             return;
         }
         let key = self.spec.listing_key.clone();
-        let (log, name) = (self.spec.shared.events.clone(), Arc::clone(&self.spec.name));
+        let (audience, name) = (self.instance.audience.clone(), Arc::clone(&self.spec.name));
         let generation = self.generation;
-        self.spec.shared.tasks.spawn(async move {
+        self.instance.tasks.spawn(async move {
             if let Err(error) = cache.store(&key, entries).await {
                 let message = format!("its list is not cached: {error}");
-                log.push(&name, generation, EventKind::Note { message });
+                audience.push(&name, generation, EventKind::Note { message });
             }
         });
     }
@@ -191,6 +144,9 @@ impl Task {
     /// What a lazy server offers before it is started: what was listed the last time, or a tool that
     /// starts it.
     pub(in crate::server) async fn offer_unstarted(&mut self) {
+        if self.spec.lazy != Lazy::Yes {
+            return;
+        }
         let cached = match &self.spec.shared.cache {
             Some(cache) => cache.load(&self.spec.listing_key).await,
             None => None,
@@ -199,13 +155,30 @@ impl Task {
             let (tools, diagnostics) = read_listing(entries);
             self.publish_tools(tools, diagnostics, 0);
         } else {
-            let tool = placeholder::definition(&self.spec.name);
-            self.catalog.replace(
-                &self.spec.name,
-                self.server.id(),
-                vec![tool],
-                self.seat.clone(),
-            );
+            for tenant in self.instance.tenants() {
+                tenant.offer_placeholder();
+            }
+        }
+    }
+
+    /// Tells somebody who joins of the state, and offers them what the others have been offered.
+    pub(super) fn welcome(&self, tenant: &Tenant) {
+        let spec = tenant.spec();
+        let to = self.snapshot.borrow().state;
+        if to != State::Stopped {
+            let kind = EventKind::State {
+                from: State::Stopped,
+                to,
+                cause: "shared with another session".to_owned(),
+            };
+            spec.shared.events.push(&spec.name, self.generation, kind);
+        }
+        match &self.listed {
+            Some(tools) => {
+                tenant.offer(tools, self.generation);
+            }
+            None if spec.lazy == Lazy::Yes => tenant.offer_placeholder(),
+            None => {}
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod attempts;
 mod ending;
+mod idle;
 mod listing;
 mod settings;
 mod waits;
@@ -21,13 +22,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::waits::{at, changed, ended, listed, lost};
 use super::attempt::{Connected, ListFailed};
-use super::handle::Server;
+use super::instance::Instance;
+use super::lease::Tenant;
 use super::pace::RefreshPace;
 use super::restart::{RestartLimits, RestartPolicy};
-use super::seat::Seat;
 use super::snapshot::Snapshot;
 use super::spec::ServerSpec;
-use crate::catalog::CatalogStore;
 use crate::connection::{Connection, OpenError};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, State};
@@ -62,15 +62,17 @@ pub(super) enum Command {
     Refresh(Done),
     /// Go on with other settings for the same connection.
     Adopt(Arc<ServerSpec>, Done),
+    /// Offer what is known to somebody who uses the instance from now on, too.
+    Welcome(Arc<Tenant>, Done),
+    /// Another instance needs the place of the process.
+    MakeRoom,
     /// The server no longer knows the session of this generation.
     ReplaceSession { generation: u64, done: Done },
 }
 
 pub(super) struct Task {
     spec: Arc<ServerSpec>,
-    server: Arc<Server>,
-    seat: Arc<Seat>,
-    catalog: Arc<CatalogStore>,
+    instance: Arc<Instance>,
     commands: mpsc::Receiver<Command>,
     snapshot: watch::Sender<Snapshot>,
     slot: Arc<Semaphore>,
@@ -90,8 +92,7 @@ pub(super) struct Task {
     refresh: Option<Refresh>,
     /// Those who asked for a refresh while one was running: it may have missed their change.
     refresh_next: Vec<Done>,
-    unknown_filter_names_reported: bool,
-    /// The newest list, before the choice of tools; nothing before there is one.
+    /// The newest list; nothing before there is one.
     listed: Option<Vec<ToolDefinition>>,
 }
 
@@ -131,17 +132,15 @@ struct Refresh {
 
 impl Task {
     pub(super) fn new(
-        (server, seat, catalog): (Arc<Server>, Arc<Seat>, Arc<CatalogStore>),
+        instance: Arc<Instance>,
         commands: mpsc::Receiver<Command>,
         snapshot: watch::Sender<Snapshot>,
     ) -> Self {
-        let spec = server.spec();
+        let spec = instance.serving();
         let restart = RestartPolicy::new(RestartLimits::of(&spec.limits));
-        let generation = server.generation_before();
+        let generation = instance.generation_before();
         Self {
-            server,
-            seat,
-            catalog,
+            instance,
             commands,
             snapshot,
             slot: Arc::new(Semaphore::new(1)),
@@ -157,19 +156,19 @@ impl Task {
             refresh_due: None,
             refresh: None,
             refresh_next: Vec::new(),
-            unknown_filter_names_reported: false,
             listed: None,
             spec,
         }
     }
 
     pub(super) async fn run(mut self) {
-        let closing = self.server.closing().clone();
+        let closing = self.instance.closing().clone();
         loop {
             let current = self
                 .current
                 .as_ref()
                 .map(|current| Arc::clone(&current.connection));
+            let idle_until = self.idle_until();
             let live = current.clone().filter(|_| self.spec.live_tool_list);
             tokio::select! {
                 biased;
@@ -195,6 +194,7 @@ impl Task {
                     self.begin_refresh(Vec::new());
                 }
                 result = listed(&mut self.refresh) => self.refreshed(result),
+                () = at(idle_until) => self.close_when_idle(),
             }
         }
         self.shut_down().await;
@@ -218,7 +218,7 @@ impl Task {
                 }
             }
             Command::ListOnce(waiter) => {
-                if self.current.is_some() || self.snapshot.borrow().offered.is_some() {
+                if self.current.is_some() || self.snapshot.borrow().listed.is_some() {
                     answer(waiter.done, Ok(()));
                 } else if let Some(attempt) = &mut self.attempt {
                     attempt.waiters.push(waiter);
@@ -251,6 +251,11 @@ impl Task {
             Command::ReplaceSession { generation, done } => self.replace_session(generation, done),
             Command::Adopt(spec, done) => {
                 self.adopt(spec);
+                answer(done, Ok(()));
+            }
+            Command::MakeRoom => self.make_room(),
+            Command::Welcome(tenant, done) => {
+                self.welcome(&tenant);
                 answer(done, Ok(()));
             }
         }
@@ -295,6 +300,7 @@ impl Task {
         self.snapshot.send_modify(|snapshot| {
             change(snapshot);
             snapshot.attempted |= self.attempt.is_some();
+            snapshot.dormant &= snapshot.state == State::Stopped;
             snapshot.attempt_expected = self.attempt.is_some() || self.retry_at.is_some();
             if self.current.is_none() {
                 snapshot.connection = None;
@@ -303,10 +309,14 @@ impl Task {
     }
 
     fn event(&self, kind: EventKind) {
-        self.spec
-            .shared
-            .events
-            .push(&self.spec.name, self.generation, kind);
+        self.event_of(self.generation, kind);
+    }
+
+    /// Tells all tenants of something that belongs to one connection.
+    fn event_of(&self, generation: u64, kind: EventKind) {
+        self.instance
+            .audience
+            .push(&self.spec.name, generation, kind);
     }
 
     fn not_running(&self) -> Error {

@@ -10,6 +10,7 @@ use crate::server::spec::ServerSpec;
 impl Task {
     /// Goes on with these settings. What is under way ends as it was begun; what was listed is chosen from anew.
     pub(super) fn adopt(&mut self, spec: Arc<ServerSpec>) {
+        self.instance.serve(Arc::clone(&spec));
         let before = std::mem::replace(&mut self.spec, spec);
         let limits = RestartLimits::of(&self.spec.limits);
         if limits != RestartLimits::of(&before.limits) {
@@ -21,10 +22,10 @@ impl Task {
             self.schedule_retry();
         }
         self.publish(|_| {});
-        if self.spec.definition.tools != before.definition.tools {
-            self.unknown_filter_names_reported = false;
-            if let Some(listed) = self.listed.take() {
-                self.publish_tools(listed, Vec::new(), self.generation);
+        // Those who offer the same as before are told of no change.
+        if let Some(tools) = &self.listed {
+            for tenant in self.instance.tenants() {
+                tenant.offer(tools, self.generation);
             }
         }
     }
